@@ -1,0 +1,1 @@
+//! Placeholder head; the map of the crate goes here.
