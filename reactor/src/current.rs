@@ -1,0 +1,70 @@
+//! The reactor of this thread; and the one that serves threads without.
+//!
+//! The fallback is one thread for the whole process, started by the first wait that needs it and
+//! never ended. So sockets and timers work under any executor.
+
+use crate::reactor::{Reactor, Shared};
+use parking_lot::Mutex;
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Shared>>> = const { RefCell::new(None) };
+}
+
+/// Returns the reactor that waits of this thread go to.
+pub(crate) fn reactor() -> io::Result<Arc<Shared>> {
+    match entered().filter(|reactor| reactor.is_attended()) {
+        Some(reactor) => Ok(reactor),
+        None => fallback(),
+    }
+}
+
+/// Returns the reactor that this thread has entered.
+pub(crate) fn entered() -> Option<Arc<Shared>> {
+    // A thread that is ending may wait in a destructor; it has no reactor any more.
+    CURRENT
+        .try_with(|current| current.borrow().clone())
+        .ok()
+        .flatten()
+}
+
+/// Runs `body` with `reactor` as the current one.
+pub(crate) fn enter<R>(reactor: &Arc<Shared>, body: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Arc<Shared>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let left = CURRENT.try_with(|current| current.replace(self.0.take()));
+            drop(left);
+        }
+    }
+    let previous = CURRENT.try_with(|current| current.replace(Some(reactor.clone())));
+    let _restore = Restore(previous.ok().flatten());
+    body()
+}
+
+/// Returns the reactor that a thread of its own turns, and starts it the first time.
+fn fallback() -> io::Result<Arc<Shared>> {
+    static FALLBACK: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
+    let mut fallback = FALLBACK.lock();
+    if let Some(reactor) = fallback.as_ref().filter(|reactor| reactor.is_attended()) {
+        return Ok(reactor.clone());
+    }
+    let started = start_fallback()?;
+    *fallback = Some(started.clone());
+    Ok(started)
+}
+
+fn start_fallback() -> io::Result<Arc<Shared>> {
+    let reactor = Reactor::new()?;
+    let shared = reactor.handle().0.clone();
+    std::thread::Builder::new()
+        .name("windlass-reactor".into())
+        .spawn(move || {
+            // A reactor that fails is dropped, which has its waiters move on to a new one.
+            let _failure = reactor.handle().0.turn_for_ever();
+            drop(reactor);
+        })?;
+    Ok(shared)
+}

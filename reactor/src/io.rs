@@ -1,0 +1,469 @@
+//! Any descriptor made async.
+
+use crate::source::{Direction, Key, Seen, Source};
+use crate::sys;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+/// Makes a descriptor that does not block async: an operation is tried, and where it would block,
+/// the task waits until the reactor says that it may succeed.
+///
+/// Nothing is registered until an operation has to wait for the first time; then it is with the
+/// reactor of the thread that polls. If that reactor is dropped or left, the next wait moves on to
+/// another one. Any number of tasks may wait at once.
+///
+/// The descriptor must not be replaced from within while it is registered, as by a `dup2` onto it.
+///
+/// ```
+/// use std::io::{Read, Write};
+/// use std::os::unix::net::UnixStream;
+/// use windlass_reactor::Async;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # windlass_executor_doc::run(async {
+/// let (a, b) = UnixStream::pair()?;
+/// let (a, b) = (Async::new(a)?, Async::new(b)?);
+/// b.write_with(|mut b| b.write(b"hello")).await?;
+/// let mut space = [0; 16];
+/// assert_eq!(a.read_with(|mut a| a.read(&mut space)).await?, 5);
+/// # Ok(()) })
+/// # }
+/// # mod windlass_executor_doc { // a thread that parks: any executor will do
+/// #     use std::{future::Future, pin::pin, sync::Arc, task::{Context, Poll, Wake, Waker}, thread};
+/// #     struct Unpark(thread::Thread);
+/// #     impl Wake for Unpark { fn wake(self: Arc<Self>) { self.0.unpark() } }
+/// #     pub fn run<F: Future>(future: F) -> F::Output {
+/// #         let waker = Waker::from(Arc::new(Unpark(thread::current())));
+/// #         let mut future = pin!(future);
+/// #         loop {
+/// #             match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+/// #                 Poll::Ready(output) => return output,
+/// #                 Poll::Pending => thread::park(),
+/// #             }
+/// #         }
+/// #     }
+/// # }
+/// ```
+pub struct Async<T> {
+    /// Comes before `io`, so that it leaves the reactor before the descriptor is closed.
+    registered: OnceLock<Registered>,
+    io: T,
+    /// The directions that would block, until `registered` knows; one bit each.
+    blocked: AtomicU8,
+}
+
+/// A source that leaves its reactor when it is dropped.
+struct Registered(Arc<Source>);
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.0.deregister();
+    }
+}
+
+/// What an operation that reads says of what it left behind; see [`Async::io_with`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken<R> {
+    /// It can't say: the next operation is tried.
+    Some(R),
+    /// It took all there was, as a stream read does that filled its buffer only in part: whatever
+    /// comes later is a new event, and until then an operation would block.
+    All(R),
+}
+
+impl<T: AsFd> Async<T> {
+    /// Takes a descriptor and has it not block, which all duplicates of it share.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when asked for that.
+    pub fn new(io: T) -> io::Result<Self> {
+        sys::file::set_nonblocking(io.as_fd())?;
+        Ok(Self::from_nonblocking(io))
+    }
+
+    /// Takes a descriptor that doesn't block already. One that does holds up its whole thread.
+    pub fn from_nonblocking(io: T) -> Self {
+        Self {
+            registered: OnceLock::new(),
+            io,
+            blocked: AtomicU8::new(0),
+        }
+    }
+
+    /// Returns what was taken.
+    pub fn get_ref(&self) -> &T {
+        &self.io
+    }
+
+    /// Leaves the reactor and gives back what was taken; it still doesn't block.
+    pub fn into_inner(self) -> T {
+        drop(self.registered);
+        self.io
+    }
+
+    /// Waits until a read may succeed. It may still say `WouldBlock`, and does if none was tried
+    /// since the last event: so it is followed by [`try_io`](Async::try_io), in a loop.
+    ///
+    /// # Errors
+    ///
+    /// A [`RegisterError`](crate::RegisterError) if the descriptor can't be waited for, or what the
+    /// system says when it is registered.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when it is dropped.
+    pub async fn readable(&self) -> io::Result<()> {
+        Ready::new(self, Direction::Read).await
+    }
+
+    /// Waits until a write may succeed; else as [`readable`](Async::readable).
+    ///
+    /// # Errors
+    ///
+    /// As for [`readable`](Async::readable).
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when it is dropped.
+    pub async fn writable(&self) -> io::Result<()> {
+        Ready::new(self, Direction::Write).await
+    }
+
+    /// Waits until urgent (out-of-band) data may be there; else as [`readable`](Async::readable).
+    ///
+    /// # Errors
+    ///
+    /// As for [`readable`](Async::readable).
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when it is dropped.
+    pub async fn priority(&self) -> io::Result<()> {
+        Ready::new(self, Direction::Priority).await
+    }
+
+    /// Tries `operation`, and again after each wait for readability, until it doesn't block.
+    ///
+    /// # Errors
+    ///
+    /// What the operation says, and as for [`readable`](Async::readable).
+    ///
+    /// # Cancel safety
+    ///
+    /// The operation is only run while the future is polled, and a result that isn't `WouldBlock`
+    /// is returned by that poll: dropping it later loses nothing.
+    pub async fn read_with<R>(
+        &self,
+        mut operation: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.io_with(Direction::Read, move |io| operation(io).map(Taken::Some))
+            .await
+    }
+
+    /// Tries `operation`, and again after each wait for writability, until it doesn't block.
+    ///
+    /// # Errors
+    ///
+    /// What the operation says, and as for [`writable`](Async::writable).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`read_with`](Async::read_with).
+    pub async fn write_with<R>(
+        &self,
+        mut operation: impl FnMut(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.io_with(Direction::Write, move |io| operation(io).map(Taken::Some))
+            .await
+    }
+
+    /// Returns a future that runs `operation` until it doesn't block, waiting in between; the
+    /// operation may say that it took all there was.
+    ///
+    /// Saying so wrongly makes a later operation wait for ever; see [`Taken`]. It is not believed
+    /// once the kernel said that the peer has closed, that there is an error, or that urgent data
+    /// are pending.
+    pub fn io_with<R, O>(&self, direction: Direction, operation: O) -> Operation<'_, T, O>
+    where
+        O: FnMut(&T) -> io::Result<Taken<R>>,
+    {
+        Operation {
+            wait: Wait::new(self, direction),
+            operation,
+        }
+    }
+
+    /// Runs `operation` once, and takes note if it would block.
+    ///
+    /// It is tried even if no event has come: the kernel is always asked.
+    ///
+    /// # Errors
+    ///
+    /// What the operation says; `WouldBlock` if it would have to wait.
+    pub fn try_io<R>(
+        &self,
+        direction: Direction,
+        operation: impl FnOnce(&T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.attempt(direction, self.seen(direction), |io| {
+            operation(io).map(Taken::Some)
+        })
+    }
+
+    /// As [`try_io`](Async::try_io), for an operation that may say that it took all there was.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_io`](Async::try_io).
+    pub fn try_io_taking<R>(
+        &self,
+        direction: Direction,
+        operation: impl FnOnce(&T) -> io::Result<Taken<R>>,
+    ) -> io::Result<R> {
+        self.attempt(direction, self.seen(direction), operation)
+    }
+
+    /// As [`readable`](Async::readable), for those who write futures by hand. Of several tasks that
+    /// call it, the latest is woken.
+    ///
+    /// # Errors
+    ///
+    /// As for [`readable`](Async::readable).
+    pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_ready(context, Direction::Read, &mut Some(Key::POLLED))
+            .map_ok(drop)
+    }
+
+    /// As [`writable`](Async::writable), for those who write futures by hand. Of several tasks that
+    /// call it, the latest is woken.
+    ///
+    /// # Errors
+    ///
+    /// As for [`readable`](Async::readable).
+    pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_ready(context, Direction::Write, &mut Some(Key::POLLED))
+            .map_ok(drop)
+    }
+
+    /// As [`io_with`](Async::io_with), for those who write futures by hand. Of several tasks that
+    /// call it for one direction, the latest is woken.
+    ///
+    /// # Errors
+    ///
+    /// What the operation says, and as for [`readable`](Async::readable).
+    pub fn poll_io_with<R>(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        operation: impl FnMut(&T) -> io::Result<Taken<R>>,
+    ) -> Poll<io::Result<R>> {
+        self.poll_operation(context, direction, &mut Some(Key::POLLED), operation)
+    }
+
+    fn poll_operation<R>(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        key: &mut Option<Key>,
+        mut operation: impl FnMut(&T) -> io::Result<Taken<R>>,
+    ) -> Poll<io::Result<R>> {
+        loop {
+            let seen = ready!(self.poll_ready(context, direction, key))?;
+            match self.attempt(direction, seen, &mut operation) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return Poll::Ready(done),
+            }
+        }
+    }
+
+    /// Runs `operation`, which follows the look `seen` at the readiness, and notes what it means.
+    #[inline]
+    fn attempt<R>(
+        &self,
+        direction: Direction,
+        seen: Option<Seen>,
+        operation: impl FnOnce(&T) -> io::Result<Taken<R>>,
+    ) -> io::Result<R> {
+        match operation(&self.io) {
+            Ok(Taken::Some(result)) => Ok(result),
+            Ok(Taken::All(result)) => {
+                self.note_drained(direction, seen);
+                Ok(result)
+            }
+            Err(error) => {
+                if error.kind() == io::ErrorKind::WouldBlock {
+                    self.note_blocked(direction, seen);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The readiness before an operation; nothing while there is no source.
+    fn seen(&self, direction: Direction) -> Option<Seen> {
+        self.registered
+            .get()
+            .map(|registered| registered.0.readiness(direction).seen())
+    }
+
+    fn note_blocked(&self, direction: Direction, seen: Option<Seen>) {
+        match (self.registered.get(), seen) {
+            (Some(Registered(source)), Some(seen)) => source.readiness(direction).clear(seen),
+            // The source came while the operation ran: the next operation finds out.
+            (Some(_), None) => {}
+            (None, _) => self.block(direction),
+        }
+    }
+
+    fn note_drained(&self, direction: Direction, seen: Option<Seen>) {
+        match (self.registered.get(), seen) {
+            (Some(Registered(source)), Some(seen)) => {
+                source.readiness(direction).clear_drained(seen);
+            }
+            (Some(_), None) => {}
+            // Registering reports whatever there is by then.
+            (None, _) => self.block(direction),
+        }
+    }
+
+    fn block(&self, direction: Direction) {
+        self.blocked
+            .fetch_or(1 << direction as u8, Ordering::Relaxed);
+    }
+
+    /// Answers at once if `direction` may be ready, else waits; `None` says that there is no
+    /// source yet, so that nothing is known.
+    fn poll_ready(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        key: &mut Option<Key>,
+    ) -> Poll<io::Result<Option<Seen>>> {
+        let source = match self.registered.get() {
+            Some(Registered(source)) => source,
+            None if self.blocked.load(Ordering::Relaxed) & (1 << direction as u8) == 0 => {
+                return Poll::Ready(Ok(None));
+            }
+            None => {
+                &self
+                    .registered
+                    .get_or_init(|| Registered(Arc::new(Source::new(direction))))
+                    .0
+            }
+        };
+        source
+            .poll_ready(context, self.io.as_fd(), direction, key)
+            .map_ok(Some)
+    }
+}
+
+impl<T: AsFd> AsFd for Async<T> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.io.as_fd()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Async<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Async")
+            .field("io", &self.io)
+            .field("registered", &self.registered.get().is_some())
+            .finish()
+    }
+}
+
+/// One task's wait, which leaves nothing behind when it is dropped.
+struct Wait<'a, T> {
+    of: &'a Async<T>,
+    direction: Direction,
+    /// Set while the source may hold a waker of ours.
+    key: Option<Key>,
+}
+
+impl<'a, T> Wait<'a, T> {
+    fn new(of: &'a Async<T>, direction: Direction) -> Self {
+        Self {
+            of,
+            direction,
+            key: None,
+        }
+    }
+}
+
+impl<T> Drop for Wait<'_, T> {
+    fn drop(&mut self) {
+        if let (Some(key), Some(Registered(source))) = (self.key, self.of.registered.get()) {
+            source.cancel(self.direction, key);
+        }
+    }
+}
+
+/// Waits until a direction may be ready.
+struct Ready<'a, T>(Wait<'a, T>);
+
+impl<'a, T> Ready<'a, T> {
+    fn new(of: &'a Async<T>, direction: Direction) -> Self {
+        Self(Wait::new(of, direction))
+    }
+}
+
+impl<T> Unpin for Ready<'_, T> {}
+
+impl<T: AsFd> Future for Ready<'_, T> {
+    type Output = io::Result<()>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let wait = &mut self.get_mut().0;
+        let ready = ready!(wait.of.poll_ready(context, wait.direction, &mut wait.key));
+        // Whoever is woken has been taken off the list.
+        wait.key = None;
+        Poll::Ready(ready.map(drop))
+    }
+}
+
+/// The future of [`Async::io_with`].
+///
+/// # Cancel safety
+///
+/// As for [`Async::read_with`].
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct Operation<'a, T, O> {
+    wait: Wait<'a, T>,
+    operation: O,
+}
+
+impl<T, O> Unpin for Operation<'_, T, O> {}
+
+impl<T, O, R> Future for Operation<'_, T, O>
+where
+    T: AsFd,
+    O: FnMut(&T) -> io::Result<Taken<R>>,
+{
+    type Output = io::Result<R>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<R>> {
+        let Self { wait, operation } = self.get_mut();
+        let done =
+            ready!(
+                wait.of
+                    .poll_operation(context, wait.direction, &mut wait.key, operation)
+            );
+        wait.key = None;
+        Poll::Ready(done)
+    }
+}
+
+impl<T, O> fmt::Debug for Operation<'_, T, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Operation")
+            .field("direction", &self.wait.direction)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,185 @@
+//! Ends a wait from any thread: an eventfd or a pipe, chosen independently of the mechanism.
+//!
+//! Most notifications make no system call, since one word says whether the waiting thread is in
+//! the kernel and whether it has been told already:
+//!
+//! | bit | set by | meaning |
+//! | --- | --- | --- |
+//! | [`WAITING`] | the waiter, just before it may block | a write is needed to end the wait |
+//! | [`NOTIFIED`] | [`Notifier::notify`] | this wait, or the next, ends |
+//! | [`INTERRUPTED`] | [`Notifier::interrupt`] | this wait, or the next, looks at the set again |
+//!
+//! 1. Whoever sets a bit and finds exactly `WAITING` writes; everybody else finds the waiter awake
+//!    or another's write on its way. So at most one write is made a wait.
+//! 2. The waiter does not block if a bit was set before it sets `WAITING`.
+//! 3. When it is back, it first drains the descriptor, then takes the whole word with one swap. A
+//!    write that comes later than its bit was taken makes one wait end early, and no harm.
+//! 4. What was published before `notify` is seen by the thread whose wait it ends: all steps on the
+//!    word are sequentially consistent read-modify-writes, so that of notifying and going to sleep
+//!    one comes first for everybody.
+
+use crate::poller::{Features, Mode, NotifierKind};
+use crate::sync::{AtomicU32, Ordering};
+use crate::sys;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+const WAITING: u32 = 1;
+const NOTIFIED: u32 = 2;
+const INTERRUPTED: u32 = 4;
+
+/// The word described above, by itself, so that it can be checked without descriptors.
+#[derive(Debug)]
+pub(crate) struct WaitWord(AtomicU32);
+
+impl WaitWord {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// Rule 1: returns whether the caller has to write.
+    pub(crate) fn notify(&self) -> bool {
+        self.0.fetch_or(NOTIFIED, Ordering::SeqCst) == WAITING
+    }
+
+    /// Rule 1, for changes of the set.
+    pub(crate) fn interrupt(&self) -> bool {
+        self.0.fetch_or(INTERRUPTED, Ordering::SeqCst) == WAITING
+    }
+
+    /// Rule 2: returns whether the waiter may block.
+    pub(crate) fn begin_wait(&self) -> bool {
+        self.0.fetch_or(WAITING, Ordering::SeqCst) == 0
+    }
+
+    /// Rule 3: returns whether there was a notification.
+    pub(crate) fn end_wait(&self) -> bool {
+        self.0.swap(0, Ordering::SeqCst) & NOTIFIED != 0
+    }
+}
+
+/// Ends waits; see the module.
+#[derive(Debug)]
+pub(crate) struct Notifier {
+    word: WaitWord,
+    channel: Channel,
+}
+
+#[derive(Debug)]
+enum Channel {
+    Eventfd {
+        counter: OwnedFd,
+        drained: bool,
+    },
+    Pipe {
+        read_end: OwnedFd,
+        write_end: OwnedFd,
+    },
+}
+
+impl Notifier {
+    /// Opens a notifier of the given kind.
+    pub(crate) fn open(kind: NotifierKind) -> io::Result<Self> {
+        let channel = match kind {
+            NotifierKind::Eventfd => Channel::Eventfd {
+                counter: sys::eventfd::create()?,
+                drained: true,
+            },
+            NotifierKind::Pipe => {
+                let (read_end, write_end) = sys::pipe::create()?;
+                Channel::Pipe {
+                    read_end,
+                    write_end,
+                }
+            }
+        };
+        Ok(Self {
+            word: WaitWord::new(),
+            channel,
+        })
+    }
+
+    /// Opens the cheapest that works here; a sandbox may refuse eventfd.
+    pub(crate) fn open_first() -> io::Result<Self> {
+        Self::open(NotifierKind::Eventfd).or_else(|_| Self::open(NotifierKind::Pipe))
+    }
+
+    pub(crate) fn kind(&self) -> NotifierKind {
+        match self.channel {
+            Channel::Eventfd { .. } => NotifierKind::Eventfd,
+            Channel::Pipe { .. } => NotifierKind::Pipe,
+        }
+    }
+
+    /// The descriptor that becomes readable.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        match &self.channel {
+            Channel::Eventfd { counter, .. } => counter.as_fd(),
+            Channel::Pipe { read_end, .. } => read_end.as_fd(),
+        }
+    }
+
+    /// How the descriptor is to be registered.
+    ///
+    /// Each write to an eventfd is an edge for Linux's epoll whether or not the counter was read,
+    /// so that there it need not be. Everything else is level-triggered, and drained.
+    pub(crate) fn mode(&mut self, features: Features) -> Mode {
+        match &mut self.channel {
+            Channel::Eventfd { drained, .. } if features.native_edges => {
+                *drained = false;
+                Mode::Edge
+            }
+            _ => Mode::Level,
+        }
+    }
+
+    /// Ends the wait in progress or the next one.
+    pub(crate) fn notify(&self) -> io::Result<()> {
+        if self.word.notify() {
+            self.write()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Has the wait in progress look at the set again.
+    pub(crate) fn interrupt(&self) -> io::Result<()> {
+        if self.word.interrupt() {
+            self.write()
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn begin_wait(&self) -> bool {
+        self.word.begin_wait()
+    }
+
+    pub(crate) fn end_wait(&self) -> bool {
+        self.word.end_wait()
+    }
+
+    /// Rule 3: makes the descriptor silent again after it was reported.
+    pub(crate) fn drain(&self) {
+        // Errors can only be that there is nothing to read.
+        let _ = match &self.channel {
+            Channel::Eventfd { drained: false, .. } => Ok(()),
+            Channel::Eventfd { counter, .. } => sys::eventfd::take(counter.as_fd()),
+            Channel::Pipe { read_end, .. } => {
+                sys::file::read(read_end.as_fd(), &mut [0; 64]).map(drop)
+            }
+        };
+    }
+
+    #[cold]
+    fn write(&self) -> io::Result<()> {
+        match &self.channel {
+            Channel::Eventfd { counter, .. } => sys::eventfd::add(counter.as_fd()),
+            Channel::Pipe { write_end, .. } => match sys::file::write(write_end.as_fd(), &[1]) {
+                // A full pipe ends the wait as well.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+                written => written.map(drop),
+            },
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! epoll(7).
+//!
+//! What of the kernel shapes this file:
+//!
+//! - An entry belongs to the open file and the number together. It goes with the last close of the
+//!   file, not of the number, and can't be taken out once the number is closed: remove first.
+//! - `EPOLL_CTL_ADD` and `EPOLL_CTL_MOD` report what is ready already, also with `EPOLLET`.
+//! - With `EPOLLET` each arrival is an edge, whether or not what came before was read.
+//! - `EPOLLERR` and `EPOLLHUP` are always reported, `EPOLLRDHUP` and `EPOLLPRI` on request.
+//! - Ready entries are kept in a list that rotates, so that a small batch starves nobody.
+
+use super::departures::Departures;
+use super::mechanism::{Contract, Effect, Features, Registration};
+use super::{Backend, Events, Flags, Interest, Mode, Refusal, RegisterError, Token};
+use crate::sys::epoll::{self as sys, Change};
+use parking_lot::Mutex;
+use std::fmt;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub(crate) struct Epoll {
+    set: OwnedFd,
+    /// The token of each registered descriptor; [`Token::RESERVED`] for none.
+    tokens: Mutex<Vec<Token>>,
+    departures: Departures,
+    interest_changes: AtomicU64,
+    /// Where the kernel writes events. Only the waiting thread takes this lock.
+    buffer: Mutex<Vec<MaybeUninit<sys::epoll_event>>>,
+}
+
+impl Contract for Epoll {
+    const FEATURES: Features = Features {
+        native_edges: true,
+        priority: true,
+        read_closed: true,
+    };
+
+    fn open() -> io::Result<Self> {
+        let set = sys::create()?;
+        sys::probe(set.as_fd())?;
+        Ok(Self {
+            set,
+            tokens: Mutex::default(),
+            departures: Departures::default(),
+            interest_changes: AtomicU64::new(0),
+            buffer: Mutex::default(),
+        })
+    }
+
+    fn add(&self, fd: RawFd, wanted: Registration) -> io::Result<Effect> {
+        self.control(Change::Add, fd, wanted)?;
+        Ok(Effect::Immediate)
+    }
+
+    fn modify(&self, fd: RawFd, wanted: Registration) -> io::Result<Effect> {
+        let previous = self.control(Change::Modify, fd, wanted)?;
+        self.interest_changes.fetch_add(1, Ordering::Relaxed);
+        if previous != wanted.token && previous != Token::RESERVED {
+            self.departures.record(previous);
+        }
+        Ok(Effect::Immediate)
+    }
+
+    fn rearm(&self, _: RawFd, _: Interest) -> io::Result<Effect> {
+        Ok(Effect::Immediate)
+    }
+
+    fn remove(&self, fd: RawFd, expected: Option<Token>) -> io::Result<Effect> {
+        let mut tokens = self.tokens.lock();
+        let known = tokens
+            .get_mut(fd as usize)
+            .filter(|token| **token != Token::RESERVED);
+        let Some(token) = known.filter(|token| expected.is_none_or(|wanted| wanted == **token))
+        else {
+            return Err(RegisterError::refuse(
+                Backend::Epoll,
+                fd,
+                Refusal::NotRegistered,
+            ));
+        };
+        let departed = std::mem::replace(token, Token::RESERVED);
+        // Whatever the kernel says: if the number was closed behind our back, its entry is gone, or
+        // the number is another file's by now, which was never in the set.
+        let _ = sys::delete(self.set.as_fd(), fd);
+        drop(tokens);
+        self.departures.record(departed);
+        Ok(Effect::Immediate)
+    }
+
+    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+        let mut buffer = self.buffer.lock();
+        if buffer.len() != events.capacity() {
+            buffer.resize_with(events.capacity(), MaybeUninit::uninit);
+        }
+        self.departures.open();
+        let ready = sys::wait(self.set.as_fd(), &mut buffer, timeout);
+        if let Ok(ready) = &ready {
+            for event in *ready {
+                events.push(Token(event.u64), flags(event.events as i32));
+            }
+        }
+        self.departures.close(events);
+        ready.map(drop)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.set.as_fd())
+    }
+
+    fn interest_changes(&self) -> u64 {
+        self.interest_changes.load(Ordering::Relaxed)
+    }
+}
+
+impl Epoll {
+    /// Changes the kernel's entry and ours, and returns the token that ours had.
+    fn control(&self, change: Change, fd: RawFd, wanted: Registration) -> io::Result<Token> {
+        // The lock is held over the call, so that the table tells what the kernel was told last.
+        let mut tokens = self.tokens.lock();
+        sys::control(self.set.as_fd(), change, fd, events(wanted), wanted.token.0)
+            .map_err(|error| RegisterError::from_system(Backend::Epoll, fd, error))?;
+        let index = fd as usize;
+        if index >= tokens.len() {
+            tokens.resize(index + 1, Token::RESERVED);
+        }
+        let previous = std::mem::replace(&mut tokens[index], wanted.token);
+        drop(tokens);
+        self.departures.forget(wanted.token);
+        Ok(previous)
+    }
+}
+
+impl fmt::Debug for Epoll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Epoll")
+            .field("set", &self.set)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The bits that ask the kernel for a registration.
+fn events(wanted: Registration) -> i32 {
+    let asked = [
+        (Interest::READABLE, sys::EPOLLIN | sys::EPOLLRDHUP),
+        (Interest::WRITABLE, sys::EPOLLOUT),
+        (Interest::PRIORITY, sys::EPOLLPRI),
+    ];
+    let directions = asked
+        .iter()
+        .filter(|(interest, _)| wanted.interest.contains(*interest))
+        .fold(0, |bits, (_, bit)| bits | bit);
+    directions
+        | match wanted.mode {
+            Mode::Level => 0,
+            Mode::Oneshot => sys::EPOLLONESHOT,
+            Mode::Edge => sys::EPOLLET,
+        }
+}
+
+/// What the kernel's bits say.
+#[inline]
+fn flags(bits: i32) -> Flags {
+    let has = |bit| bits & bit != 0;
+    Flags::READABLE
+        .when(has(sys::EPOLLIN))
+        .and(Flags::WRITABLE.when(has(sys::EPOLLOUT)))
+        .and(Flags::PRIORITY.when(has(sys::EPOLLPRI)))
+        .and(Flags::READ_CLOSED.when(has(sys::EPOLLRDHUP)))
+        .and(Flags::HANG_UP.when(has(sys::EPOLLHUP)))
+        .and(Flags::ERROR.when(has(sys::EPOLLERR)))
+}

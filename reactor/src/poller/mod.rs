@@ -1,0 +1,374 @@
+//! The portable event queue: descriptors go in, events come out.
+//!
+//! [`Poller`] is the whole of it. What every back end promises is written once, above the
+//! (private) trait in `mechanism.rs`; each has a file of its own name.
+
+mod backend;
+mod departures;
+mod error;
+mod event;
+mod interest;
+mod mechanism;
+mod poll;
+
+// The one table that names platforms: which mechanisms a system can have. Whether one works is
+// found out at run time, by opening it.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod absent;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod epoll;
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use absent::Absent as Epoll;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use epoll::Epoll;
+use poll::Poll;
+
+pub use backend::{Backend, NotifierKind, UnknownName};
+pub use error::{Refusal, RegisterError};
+pub use event::{Event, Events, Token};
+pub use interest::{Interest, Mode};
+pub use mechanism::Features;
+
+use crate::clock::Moment;
+use crate::notifier::Notifier;
+use event::Flags;
+use mechanism::{Effect, Mechanism, Registration};
+use parking_lot::Mutex;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::time::Duration;
+
+/// A set of descriptors and a wait for any of them, on a mechanism chosen at run time.
+///
+/// All methods take `&self`, and any thread may call them at any time, also while another thread
+/// waits: a change takes effect at once. One thread at a time waits.
+///
+/// ```
+/// use std::os::fd::AsFd;
+/// use std::os::unix::net::UnixStream;
+/// use std::io::Write;
+/// use windlass_reactor::{Events, Interest, Mode, Poller, Token};
+///
+/// let (ours, mut theirs) = UnixStream::pair()?;
+/// let poller = Poller::new()?;
+/// poller.add(ours.as_fd(), Token(7), Interest::READABLE, Mode::Level)?;
+/// theirs.write_all(b"x")?;
+///
+/// let mut events = Events::new();
+/// poller.wait(&mut events, None)?;
+/// let event = events.iter().next().unwrap();
+/// assert_eq!(event.token(), Token(7));
+/// assert!(event.is_readable());
+///
+/// poller.remove(ours.as_fd())?; // before `ours` is closed
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Poller {
+    mechanism: Mechanism,
+    notifier: Notifier,
+    /// Held by the thread that waits.
+    claim: Mutex<()>,
+}
+
+impl Poller {
+    /// Opens the first mechanism that works of epoll, kqueue, /dev/poll and poll, or the one that
+    /// the environment variable `WINDLASS_BACKEND` names.
+    ///
+    /// Likewise the notifier is the cheapest that works, or the one named by `WINDLASS_NOTIFIER`.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if a variable holds an unknown name: the text lists the known ones. The
+    /// system's error if what was named doesn't work here, or if nothing does.
+    pub fn new() -> io::Result<Self> {
+        match backend::from_environment("WINDLASS_BACKEND")? {
+            Some(backend) => Self::with_backend(backend),
+            None => Self::with_mechanism(Self::open_first()?),
+        }
+    }
+
+    /// Opens `backend`, whatever the environment says.
+    ///
+    /// # Errors
+    ///
+    /// The system's error if it doesn't work here; the text lists those that do. `InvalidInput` if
+    /// `WINDLASS_NOTIFIER` holds an unknown name.
+    pub fn with_backend(backend: Backend) -> io::Result<Self> {
+        let mechanism =
+            Mechanism::open(backend).map_err(|error| backend::unavailable(backend, &error))?;
+        Self::with_mechanism(mechanism)
+    }
+
+    /// Opens `backend` with a notifier of the given kind, whatever the environment says.
+    ///
+    /// # Errors
+    ///
+    /// The system's error if one of them doesn't work here.
+    pub fn with_notifier(backend: Backend, notifier: NotifierKind) -> io::Result<Self> {
+        let mechanism =
+            Mechanism::open(backend).map_err(|error| backend::unavailable(backend, &error))?;
+        Self::assemble(mechanism, Notifier::open(notifier)?)
+    }
+
+    fn open_first() -> io::Result<Mechanism> {
+        let mut refused = None;
+        for backend in Backend::ALL {
+            match Mechanism::open(*backend) {
+                Ok(mechanism) => return Ok(mechanism),
+                Err(error) => refused = Some(error),
+            }
+        }
+        Err(refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
+    }
+
+    fn with_mechanism(mechanism: Mechanism) -> io::Result<Self> {
+        let notifier = match backend::from_environment("WINDLASS_NOTIFIER")? {
+            Some(kind) => Notifier::open(kind)?,
+            None => Notifier::open_first()?,
+        };
+        Self::assemble(mechanism, notifier)
+    }
+
+    fn assemble(mechanism: Mechanism, mut notifier: Notifier) -> io::Result<Self> {
+        let features = mechanism.features();
+        let wanted = Registration {
+            token: Token::RESERVED,
+            interest: Interest::READABLE,
+            mode: notifier.mode(features),
+        };
+        let effect = mechanism.add(notifier.descriptor().as_raw_fd(), wanted)?;
+        debug_assert_eq!(effect, Effect::Immediate, "nobody waits yet");
+        Ok(Self {
+            mechanism,
+            notifier,
+            claim: Mutex::new(()),
+        })
+    }
+
+    /// Returns the mechanism in use.
+    pub fn backend(&self) -> Backend {
+        self.mechanism.backend()
+    }
+
+    /// Returns what ends a wait here.
+    pub fn notifier(&self) -> NotifierKind {
+        self.notifier.kind()
+    }
+
+    /// Returns what the mechanism in use can tell.
+    pub fn features(&self) -> Features {
+        self.mechanism.features()
+    }
+
+    /// Puts `fd` into the set. What is ready already is reported by the next wait.
+    ///
+    /// Remove it again before it is closed. Tokens need not be distinct.
+    ///
+    /// # Errors
+    ///
+    /// A [`RegisterError`] of kind `AlreadyExists` if it is in the set, `Unsupported` for regular
+    /// files, directories and other descriptors that cannot be waited for, `InvalidInput` if it
+    /// isn't open or `token` is reserved; the system's error if it has no room.
+    pub fn add(
+        &self,
+        fd: BorrowedFd<'_>,
+        token: Token,
+        interest: Interest,
+        mode: Mode,
+    ) -> io::Result<()> {
+        let fd = fd.as_raw_fd();
+        self.refuse_reserved(fd, token)?;
+        self.complete(self.mechanism.add(
+            fd,
+            Registration {
+                token,
+                interest,
+                mode,
+            },
+        )?)
+    }
+
+    /// Replaces what `fd` was registered with; what is ready is reported (again) by the next wait.
+    ///
+    /// # Errors
+    ///
+    /// A [`RegisterError`] of kind `NotFound` if it is not in the set, and as for
+    /// [`add`](Poller::add).
+    pub fn modify(
+        &self,
+        fd: BorrowedFd<'_>,
+        token: Token,
+        interest: Interest,
+        mode: Mode,
+    ) -> io::Result<()> {
+        let fd = fd.as_raw_fd();
+        self.refuse_reserved(fd, token)?;
+        self.complete(self.mechanism.modify(
+            fd,
+            Registration {
+                token,
+                interest,
+                mode,
+            },
+        )?)
+    }
+
+    /// Asks for one more event, in the directions of `interest`, from a [`Mode::Edge`]
+    /// registration; to be called after an operation said `WouldBlock`.
+    ///
+    /// Where edges are the kernel's own it does nothing; else it makes no system call unless
+    /// another thread is waiting and the kernel must be asked for more.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if it is not in the set, where the mechanism looks.
+    pub fn rearm(&self, fd: BorrowedFd<'_>, interest: Interest) -> io::Result<()> {
+        self.complete(self.mechanism.rearm(fd.as_raw_fd(), interest)?)
+    }
+
+    /// Takes `fd` out of the set: no batch handed out after this returned has its token.
+    ///
+    /// # Errors
+    ///
+    /// A [`RegisterError`] of kind `NotFound` if it is not in the set.
+    pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        self.complete(self.mechanism.remove(fd.as_raw_fd(), None)?)
+    }
+
+    /// Takes out what was registered as `fd` with `token`. If the number goes by another token by
+    /// now, it was closed and reused without removal, and is left alone.
+    pub(crate) fn remove_registered(&self, fd: RawFd, token: Token) -> io::Result<()> {
+        self.complete(self.mechanism.remove(fd, Some(token))?)
+    }
+
+    /// Waits until something is ready, [`notify`](Poller::notify) is called or `timeout` is over,
+    /// and returns the number of events, which replace those that `events` held.
+    ///
+    /// Never ends early: the timeout is kept to the nanosecond where the system can, else rounded
+    /// up, and signals don't shorten or lengthen it. `None` and timeouts that are too long to
+    /// reckon with wait for ever.
+    ///
+    /// # Errors
+    ///
+    /// `ResourceBusy` if another thread is waiting; else what the system says.
+    pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
+        let (now, deadline) = match timeout {
+            None => (Moment::START, Moment::NEVER),
+            Some(Duration::ZERO) => (Moment::START, Moment::START),
+            Some(timeout) => {
+                let now = Moment::now();
+                (now, now.saturating_add(timeout))
+            }
+        };
+        self.wait_until(events, now, deadline)?;
+        Ok(events.len())
+    }
+
+    /// Waits as [`wait`](Poller::wait) does, until `deadline`, which is not waited for at all if
+    /// it is not after `now`. Returns whether a notification ended the wait.
+    pub(crate) fn wait_until(
+        &self,
+        events: &mut Events,
+        mut now: Moment,
+        deadline: Moment,
+    ) -> io::Result<bool> {
+        let Some(_claim) = self.claim.try_lock() else {
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "another thread is waiting on this poller; one at a time may",
+            ));
+        };
+        loop {
+            events.clear();
+            let interrupted = match self.wait_once(events, deadline.timeout_from(now)) {
+                Ok(Ended::Notified) => return Ok(true),
+                Ok(Ended::InTime) => false,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => true,
+                Err(error) => return Err(error),
+            };
+            if !events.is_empty() || deadline <= now {
+                return Ok(false);
+            }
+            // Nothing came: the time is over, the kernel's limit was shorter than our timeout, a
+            // signal came, or a change from another thread wants to be seen.
+            if deadline != Moment::NEVER {
+                now = Moment::now();
+                if deadline <= now && !interrupted {
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// Enters the kernel once.
+    fn wait_once(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<Ended> {
+        let may_block = timeout != Some(Duration::ZERO) && self.notifier.begin_wait();
+        let timeout = if may_block {
+            timeout
+        } else {
+            Some(Duration::ZERO)
+        };
+        let waited = self.mechanism.wait(events, timeout);
+        if events.is_notified() {
+            self.notifier.drain();
+        }
+        let notified = self.notifier.end_wait();
+        waited?;
+        Ok(if notified {
+            Ended::Notified
+        } else {
+            Ended::InTime
+        })
+    }
+
+    /// Ends the wait in progress, or else the next one, from any thread.
+    ///
+    /// Several notifications before a wait ends count as one. It makes at most one system call a
+    /// wait, and none unless a thread is waiting.
+    ///
+    /// # Errors
+    ///
+    /// What the system says of the write that ends the wait.
+    pub fn notify(&self) -> io::Result<()> {
+        self.notifier.notify()
+    }
+
+    /// Returns the kernel's descriptor of the set, readable when an event is there; `None` where
+    /// there is no such thing, as with poll(2).
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.mechanism.descriptor()
+    }
+
+    /// Returns how many times the interest of a registered descriptor was changed where the kernel
+    /// sees it. A loop of wait, read and [`rearm`](Poller::rearm) adds nothing.
+    pub fn interest_changes(&self) -> u64 {
+        self.mechanism.interest_changes()
+    }
+
+    /// Has a change seen by a wait under way.
+    fn complete(&self, effect: Effect) -> io::Result<()> {
+        match effect {
+            Effect::Immediate => Ok(()),
+            Effect::NextWait => self.notifier.interrupt(),
+        }
+    }
+
+    fn refuse_reserved(&self, fd: RawFd, token: Token) -> io::Result<()> {
+        if token == Token::RESERVED {
+            return Err(RegisterError::refuse(
+                self.backend(),
+                fd,
+                Refusal::ReservedToken,
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// How one visit to the kernel ended.
+enum Ended {
+    Notified,
+    InTime,
+}

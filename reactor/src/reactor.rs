@@ -1,0 +1,383 @@
+//! The reactor: waits for descriptors and deadlines, and wakes the tasks that wait for them.
+
+use crate::clock::Moment;
+use crate::current;
+use crate::poller::{Backend, Event, Events, Features, Interest, Mode, Poller, Token};
+use crate::registry::Registry;
+use crate::source::Source;
+use crate::timers::{Insertion, TimerKey, Timers};
+use crate::wakes::Wakes;
+use parking_lot::Mutex;
+use std::fmt;
+use std::io;
+use std::os::fd::{BorrowedFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// Drives descriptors and timers: whoever owns it turns it.
+///
+/// Everything else goes through its [`Handle`]. Dropping it, like [`Reactor::detach`], wakes all
+/// that wait on it; they wait on with the reactor of the thread that polls them next.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass_reactor::Reactor;
+///
+/// let mut reactor = Reactor::new()?;
+/// let turn = reactor.turn(Some(Duration::from_millis(1)))?;
+/// assert_eq!(turn.events, 0);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reactor {
+    handle: Handle,
+    wakes: Wakes,
+}
+
+/// What one turn came upon.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Turn {
+    /// How many descriptors were ready.
+    pub events: usize,
+    /// How many timers were due.
+    pub timers: usize,
+    /// Whether [`Handle::notify`] was called.
+    pub notified: bool,
+}
+
+impl Reactor {
+    /// Makes a reactor on the first back end that works, or on the one that the environment
+    /// variable `WINDLASS_BACKEND` names.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Poller::new`].
+    pub fn new() -> io::Result<Self> {
+        Poller::new().map(Self::with_poller)
+    }
+
+    /// Makes a reactor on `backend`, whatever the environment says.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Poller::with_backend`].
+    pub fn with_backend(backend: Backend) -> io::Result<Self> {
+        Poller::with_backend(backend).map(Self::with_poller)
+    }
+
+    /// Makes a reactor on a poller that is used for nothing else.
+    pub fn with_poller(poller: Poller) -> Self {
+        let features = poller.features();
+        let shared = Shared {
+            poller,
+            features,
+            registry: Mutex::default(),
+            timers: Mutex::default(),
+            driver: Mutex::default(),
+            attended: AtomicBool::new(true),
+        };
+        Self {
+            handle: Handle(Arc::new(shared)),
+            wakes: Wakes::default(),
+        }
+    }
+
+    /// Returns what other threads, and the futures of this crate, reach the reactor by.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Waits until something is ready or due, for `timeout` at the most, and wakes the tasks
+    /// concerned. No lock is held while they are woken.
+    ///
+    /// `None` waits for ever, a timeout of zero not at all.
+    ///
+    /// # Errors
+    ///
+    /// `ResourceBusy` if another thread turns it just now; else what the system says.
+    pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
+        let turn = self.handle.0.turn(timeout, &mut self.wakes)?;
+        turn.ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "another thread is turning this reactor; one at a time may",
+            )
+        })
+    }
+
+    /// Returns when the earliest timer is due: how long an outside loop may wait at the most before
+    /// it calls [`turn`](Reactor::turn), which is also due when
+    /// [`descriptor`](Reactor::descriptor) is readable.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.handle.0.timers.lock().next_deadline().to_instant()
+    }
+
+    /// Says that somebody turns the reactor from now on. So it is from the beginning.
+    pub fn attach(&self) {
+        self.handle.0.attended.store(true, Ordering::SeqCst);
+    }
+
+    /// Says that nobody turns the reactor until [`attach`](Reactor::attach) is called: wakes all
+    /// that wait on it, so that they go on waiting with a reactor that is turned.
+    pub fn detach(&mut self) {
+        self.handle.0.attended.store(false, Ordering::SeqCst);
+        self.handle.0.collect_all(&mut self.wakes);
+        self.wakes.wake_all();
+    }
+
+    /// Returns the kernel's descriptor, readable when [`turn`](Reactor::turn) has something to do
+    /// apart from timers; `None` on back ends without one.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.handle.0.poller.descriptor()
+    }
+}
+
+impl Drop for Reactor {
+    fn drop(&mut self) {
+        self.detach();
+    }
+}
+
+/// Reaches a [`Reactor`] from any thread.
+#[derive(Clone)]
+pub struct Handle(pub(crate) Arc<Shared>);
+
+impl Handle {
+    /// Returns the reactor that new waits of this thread go to, if it has one of its own.
+    pub fn current() -> Option<Handle> {
+        current::entered().map(Handle)
+    }
+
+    /// Runs `body` with this reactor as the current one of the thread.
+    pub fn enter<R>(&self, body: impl FnOnce() -> R) -> R {
+        current::enter(&self.0, body)
+    }
+
+    /// Ends the turn in progress, or else the next one. Makes no system call unless a thread is
+    /// waiting in it, and then one a turn at the most.
+    ///
+    /// # Errors
+    ///
+    /// What the system says of the write that ends the wait.
+    pub fn notify(&self) -> io::Result<()> {
+        self.0.poller.notify()
+    }
+
+    /// Returns the mechanism in use.
+    pub fn backend(&self) -> Backend {
+        self.0.poller.backend()
+    }
+
+    /// Says whether both reach the same reactor.
+    pub fn is_same(&self, other: &Handle) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Returns how many times the interest of a registered descriptor was changed where the kernel
+    /// sees it.
+    pub fn interest_changes(&self) -> u64 {
+        self.0.poller.interest_changes()
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle")
+            .field("backend", &self.backend())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a reactor and its handles have in common.
+///
+/// Locks, in the order in which they may be taken: `driver`, then the state of a source (which is
+/// not in here), then one of the others. None is held while a waker is cloned, woken or dropped.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    poller: Poller,
+    features: Features,
+    /// The sources that are registered.
+    registry: Mutex<Registry>,
+    /// The deadlines, and until when the turning thread waits.
+    timers: Mutex<Timers>,
+    /// The claim to turn: whoever holds it is the one thread that does.
+    driver: Mutex<Driver>,
+    /// Somebody turns the reactor, or will.
+    attended: AtomicBool,
+}
+
+/// What only the turning thread touches.
+#[derive(Debug, Default)]
+struct Driver {
+    events: Events,
+    /// The sources that the events are for, looked up before any of them is locked.
+    sources: Vec<(Arc<Source>, Event)>,
+}
+
+impl Shared {
+    /// Turns once; `None` if another thread is at it.
+    pub(crate) fn turn(
+        &self,
+        timeout: Option<Duration>,
+        wakes: &mut Wakes,
+    ) -> io::Result<Option<Turn>> {
+        let Some(mut driver) = self.driver.try_lock() else {
+            return Ok(None);
+        };
+        let notified = self.wait(&mut driver, timeout)?;
+        let events = driver.events.len();
+        self.dispatch(&mut driver, wakes);
+        let timers = self.expire(wakes);
+        drop(driver);
+        wakes.wake_all();
+        Ok(Some(Turn {
+            events,
+            timers,
+            notified,
+        }))
+    }
+
+    /// Waits for events, at most `timeout` and until the earliest timer is due.
+    fn wait(&self, driver: &mut Driver, timeout: Option<Duration>) -> io::Result<bool> {
+        if timeout == Some(Duration::ZERO) {
+            return self
+                .poller
+                .wait_until(&mut driver.events, Moment::START, Moment::START);
+        }
+        let mut timers = self.timers.lock();
+        let must_look = timeout.is_some() || timers.next_deadline() != Moment::NEVER;
+        let now = if must_look {
+            Moment::now()
+        } else {
+            Moment::START
+        };
+        let limit = timeout.map_or(Moment::NEVER, |timeout| now.saturating_add(timeout));
+        let until = timers.begin_wait(limit);
+        drop(timers);
+        self.poller.wait_until(&mut driver.events, now, until)
+    }
+
+    /// Hands each event to its source.
+    fn dispatch(&self, driver: &mut Driver, wakes: &mut Wakes) {
+        let Driver { events, sources } = driver;
+        {
+            let registry = self.registry.lock();
+            let known = events.iter().filter_map(|event| {
+                registry
+                    .find(event.token())
+                    .map(|source| (source.clone(), *event))
+            });
+            sources.extend(known);
+        }
+        for (source, event) in sources.drain(..) {
+            source.take_event(&event, wakes);
+        }
+    }
+
+    /// Ends the wait as far as timers go, and collects those that are due.
+    fn expire(&self, wakes: &mut Wakes) -> usize {
+        let mut timers = self.timers.lock();
+        if !timers.end_wait() {
+            return 0;
+        }
+        timers.expire(Moment::now(), wakes)
+    }
+
+    /// Collects the wakers of all that wait here.
+    fn collect_all(&self, wakes: &mut Wakes) {
+        let sources = self.registry.lock().all();
+        for source in &sources {
+            source.take_waiters(wakes);
+        }
+        self.timers.lock().take_all(wakes);
+    }
+
+    pub(crate) fn is_attended(&self) -> bool {
+        self.attended.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn features(&self) -> Features {
+        self.features
+    }
+
+    /// Turns for as long as the process lives; see [`current`].
+    pub(crate) fn turn_for_ever(&self) -> io::Error {
+        let mut wakes = Wakes::default();
+        loop {
+            if let Err(error) = self.turn(None, &mut wakes) {
+                return error;
+            }
+        }
+    }
+
+    /// What is registered for somebody who asks for `interest`.
+    ///
+    /// Urgent data end a read early and leave more behind without another edge, so that where
+    /// reading relies on edges they have to be known of.
+    pub(crate) fn interest_for(&self, interest: Interest) -> Interest {
+        if self.features.native_edges && interest.contains(Interest::READABLE) {
+            interest | Interest::PRIORITY
+        } else {
+            interest
+        }
+    }
+
+    /// Registers `source` and returns the token that its events carry.
+    pub(crate) fn register(
+        &self,
+        source: &Arc<Source>,
+        fd: BorrowedFd<'_>,
+        interest: Interest,
+    ) -> io::Result<Token> {
+        let token = self.registry.lock().insert(source.clone());
+        let added = self.poller.add(fd, token, interest, Mode::Edge);
+        if added.is_err() {
+            // Our caller holds the source as well, so that this drops nothing under a lock.
+            let _ = self.registry.lock().remove(token);
+        }
+        added.map(|()| token)
+    }
+
+    pub(crate) fn modify(
+        &self,
+        fd: BorrowedFd<'_>,
+        token: Token,
+        interest: Interest,
+    ) -> io::Result<()> {
+        self.poller.modify(fd, token, interest, Mode::Edge)
+    }
+
+    pub(crate) fn rearm(&self, fd: BorrowedFd<'_>, interest: Interest) -> io::Result<()> {
+        self.poller.rearm(fd, interest)
+    }
+
+    /// Takes out what was registered as `fd` under `token`; hands the source back.
+    pub(crate) fn deregister(&self, fd: RawFd, token: Token) -> Option<Arc<Source>> {
+        // An error means that the number was closed and reused: nothing of ours is left there.
+        let _ = self.poller.remove_registered(fd, token);
+        self.registry.lock().remove(token)
+    }
+
+    /// Has `waker` woken at `deadline`.
+    pub(crate) fn insert_timer(&self, deadline: Moment, waker: Waker) -> TimerKey {
+        let (key, insertion) = self.timers.lock().insert(deadline, waker);
+        if insertion == Insertion::EndsWait {
+            // If the write fails, the descriptors of the process are beyond help.
+            let _ = self.poller.notify();
+        }
+        key
+    }
+
+    /// Has another waker woken; hands it back if the timer is over.
+    pub(crate) fn replace_timer_waker(&self, key: TimerKey, waker: Waker) -> Result<Waker, Waker> {
+        self.timers.lock().replace_waker(key, waker)
+    }
+
+    /// Takes a timer out; returns its waker, to be dropped outside of the lock.
+    pub(crate) fn remove_timer(&self, key: TimerKey) -> Option<Waker> {
+        self.timers.lock().remove(key)
+    }
+}

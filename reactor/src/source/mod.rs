@@ -1,0 +1,218 @@
+//! One descriptor that is waited for: what the kernel has said of it, and who wants to know.
+
+mod readiness;
+mod waiters;
+
+pub(crate) use readiness::{Readiness, Seen};
+pub(crate) use waiters::{Key, Waiters};
+
+use crate::current;
+use crate::poller::{Event, Interest, Token};
+use crate::reactor::Shared;
+use crate::wakes::Wakes;
+use parking_lot::Mutex;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Data to read, the end, or a connection to accept.
+    Read,
+    /// Room to write, or a connection that has been made.
+    Write,
+    /// Urgent (out-of-band) data.
+    Priority,
+}
+
+impl Direction {
+    const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Priority];
+
+    fn interest(self) -> Interest {
+        match self {
+            Direction::Read => Interest::READABLE,
+            Direction::Write => Interest::WRITABLE,
+            Direction::Priority => Interest::PRIORITY,
+        }
+    }
+}
+
+/// A descriptor that has been waited for at least once.
+///
+/// Lock order: the state of a source, then the registry or the poller's table of one reactor.
+#[derive(Debug)]
+pub(crate) struct Source {
+    readiness: [Readiness; 3],
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    registration: Option<Registration>,
+    waiters: Waiters,
+}
+
+/// Where a source is registered, and as what.
+#[derive(Debug)]
+struct Registration {
+    reactor: Arc<Shared>,
+    token: Token,
+    fd: RawFd,
+    interest: Interest,
+}
+
+impl Source {
+    /// Makes a source that is registered nowhere; every direction counts as ready but `blocked`.
+    pub(crate) fn new(blocked: Direction) -> Self {
+        let source = Self {
+            readiness: Default::default(),
+            state: Mutex::default(),
+        };
+        source
+            .readiness(blocked)
+            .clear(source.readiness(blocked).seen());
+        source
+    }
+
+    pub(crate) fn readiness(&self, direction: Direction) -> &Readiness {
+        &self.readiness[direction as usize]
+    }
+
+    /// Answers what is known of `direction` if it counts as ready; else has the task woken when
+    /// that may have changed, and sees to it that a reactor watches.
+    ///
+    /// `key` names the wait; it is chosen by the first call that has to wait.
+    pub(crate) fn poll_ready(
+        self: &Arc<Self>,
+        context: &mut Context<'_>,
+        fd: BorrowedFd<'_>,
+        direction: Direction,
+        key: &mut Option<Key>,
+    ) -> Poll<io::Result<Seen>> {
+        let seen = self.readiness(direction).seen();
+        if seen.is_ready() {
+            return Poll::Ready(Ok(seen));
+        }
+        // A waker is somebody's code: it is cloned before, and dropped after, the lock is held.
+        let waker = context.waker().clone();
+        let mut state = self.state.lock();
+        // Readiness is set before the waiters are looked at, under this lock.
+        let seen = self.readiness(direction).seen();
+        if seen.is_ready() {
+            drop(state);
+            return Poll::Ready(Ok(seen));
+        }
+        let key = *key.get_or_insert_with(|| state.waiters.new_key());
+        let mut replaced = state.waiters.insert(direction, key, waker);
+        let watched = self.watch(&mut state, fd, direction);
+        if watched.is_err() {
+            replaced = replaced.or(state.waiters.remove(direction, key));
+        }
+        drop(state);
+        drop(replaced);
+        match watched {
+            Ok(()) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+
+    /// Forgets the wait that goes by `key`.
+    pub(crate) fn cancel(&self, direction: Direction, key: Key) {
+        let forgotten = self.state.lock().waiters.remove(direction, key);
+        drop(forgotten);
+    }
+
+    /// Has a reactor that is being turned watch `direction`: the one that does already, or else
+    /// the current one of this thread.
+    fn watch(
+        self: &Arc<Self>,
+        state: &mut State,
+        fd: BorrowedFd<'_>,
+        direction: Direction,
+    ) -> io::Result<()> {
+        loop {
+            match &mut state.registration {
+                Some(registration) if registration.reactor.is_attended() => {
+                    return registration.widen(fd, direction);
+                }
+                // Nobody turns the reactor any more: the source moves on.
+                stale => drop(stale.take().map(Registration::remove)),
+            }
+            let reactor = current::reactor()?;
+            let interest = reactor.interest_for(direction.interest());
+            let token = reactor.register(self, fd, interest)?;
+            // Looked at again, for the reactor may have been left meanwhile.
+            state.registration = Some(Registration {
+                reactor,
+                token,
+                fd: fd.as_raw_fd(),
+                interest,
+            });
+        }
+    }
+
+    /// Takes in what a wait of the reactor reported, and collects the wakers it concerns.
+    ///
+    /// An event under a token that isn't this source's any more is dropped.
+    pub(crate) fn take_event(&self, event: &Event, wakes: &mut Wakes) {
+        let mut state = self.state.lock();
+        if state
+            .registration
+            .as_ref()
+            .is_none_or(|now| now.token != event.token())
+        {
+            return;
+        }
+        if event.is_readable() || event.is_priority() {
+            self.readiness(Direction::Read).note_read(event);
+        }
+        if event.is_readable() {
+            state.waiters.take(Direction::Read, wakes);
+        }
+        if event.is_writable() {
+            self.readiness(Direction::Write).note();
+            state.waiters.take(Direction::Write, wakes);
+        }
+        if event.is_priority() || event.is_error() || event.is_write_closed() {
+            self.readiness(Direction::Priority).note();
+            state.waiters.take(Direction::Priority, wakes);
+        }
+    }
+
+    /// Wakes all who wait, so that they wait elsewhere.
+    pub(crate) fn take_waiters(&self, wakes: &mut Wakes) {
+        let mut state = self.state.lock();
+        for direction in Direction::ALL {
+            state.waiters.take(direction, wakes);
+        }
+    }
+
+    /// Takes the source out of its reactor; has to happen before the descriptor is closed.
+    pub(crate) fn deregister(&self) {
+        let registration = self.state.lock().registration.take();
+        drop(registration.map(Registration::remove));
+    }
+}
+
+impl Registration {
+    /// Asks for events of one more direction, or for one more event of a direction.
+    fn widen(&mut self, fd: BorrowedFd<'_>, direction: Direction) -> io::Result<()> {
+        let wanted = self
+            .interest
+            .union(self.reactor.interest_for(direction.interest()));
+        if wanted != self.interest {
+            self.reactor.modify(fd, self.token, wanted)?;
+            self.interest = wanted;
+        } else if !self.reactor.features().native_edges {
+            self.reactor.rearm(fd, direction.interest())?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the reactor. The source is handed back, to be dropped outside of any lock.
+    fn remove(self) -> Option<Arc<Source>> {
+        self.reactor.deregister(self.fd, self.token)
+    }
+}
