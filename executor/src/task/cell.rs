@@ -1,0 +1,159 @@
+//! The one allocation of a task.
+
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::task::Waker;
+
+use super::error::Ended;
+use super::life;
+use super::reference::Reference;
+use super::state::State;
+use super::{Id, Runnable, Schedule, Slot};
+use crate::sync::UnsafeCell;
+
+/// What every task has, whatever its future and scheduler are.
+pub(super) struct Header {
+    /// Who may touch what, and the number of references.
+    pub(super) state: State,
+    /// The operations that need to know the types.
+    pub(super) operations: &'static Operations,
+    /// The waker of who awaits the join handle; rule 5 of the state says whose it is.
+    pub(super) join_waker: UnsafeCell<Option<Waker>>,
+    /// Which of the scheduler's lists the task is in; set before the task is shared.
+    list: AtomicU32,
+    /// The key of the task in that list; likewise.
+    key: AtomicU32,
+    /// The number of the task.
+    pub(super) id: Id,
+    /// The call that spawned the task.
+    pub(super) spawned_at: &'static Location<'static>,
+}
+
+/// The operations on a cell whose types have been forgotten.
+///
+/// All of them require that the cell is of the types that the table was made for.
+pub(super) struct Operations {
+    /// Polls the future once, or drops it if the task was cancelled.
+    ///
+    /// The reference must be that of the task's runnable.
+    pub(super) run: unsafe fn(Reference) -> Option<Runnable>,
+    /// Hands a new runnable of the task to its scheduler.
+    ///
+    /// The first reference is that of who wakes: it keeps the scheduler in place during the call,
+    /// for the task may well be over, and all others gone, before the call returns. The second
+    /// must have been counted for the runnable.
+    pub(super) schedule: unsafe fn(&Reference, Reference),
+    /// Drops the future and completes.
+    ///
+    /// The caller must own the future.
+    pub(super) cancel: unsafe fn(Reference),
+    /// Finds the output, an `Ended<F::Output>`.
+    ///
+    /// The task must be complete and the output the caller's.
+    pub(super) output: unsafe fn(&Reference) -> *mut (),
+    /// Frees the cell.
+    ///
+    /// No reference may be left, and the task must be complete.
+    pub(super) free: unsafe fn(NonNull<Header>),
+}
+
+/// A task in memory.
+///
+/// The header comes first, so that a pointer to it is a pointer to the cell.
+#[repr(C)]
+pub(super) struct Cell<F: Future, S> {
+    header: Header,
+    /// Where the task goes when it is woken.
+    pub(super) scheduler: S,
+    /// The future until the task is complete, then the output until somebody takes it.
+    stage: UnsafeCell<Stage<F>>,
+}
+
+/// What a task holds; which of the two it is follows from the state, so no tag is needed.
+union Stage<F: Future> {
+    /// Until the task is complete.
+    future: ManuallyDrop<F>,
+    /// From then on.
+    output: ManuallyDrop<Ended<F::Output>>,
+}
+
+impl<F: Future, S: Schedule> Cell<F, S> {
+    /// The operations of cells of these types.
+    const OPERATIONS: Operations = Operations {
+        run: life::run::<F, S>,
+        schedule: life::schedule::<F, S>,
+        cancel: life::cancel::<F, S>,
+        output: life::output::<F, S>,
+        free: Self::free,
+    };
+
+    /// Makes a task, of which the caller gets the three references that the state counts.
+    pub(super) fn allocate(
+        future: F,
+        scheduler: S,
+        id: Id,
+        spawned_at: &'static Location<'static>,
+    ) -> [Reference; 3] {
+        let cell = Box::new(Self {
+            header: Header {
+                state: State::new(),
+                operations: &Self::OPERATIONS,
+                join_waker: UnsafeCell::new(None),
+                list: AtomicU32::new(Slot::default().list),
+                key: AtomicU32::new(Slot::default().key),
+                id,
+                spawned_at,
+            },
+            scheduler,
+            stage: UnsafeCell::new(Stage {
+                future: ManuallyDrop::new(future),
+            }),
+        });
+        let header = NonNull::from(Box::leak(cell)).cast::<Header>();
+        // SAFETY: The state counts three references, and these are they.
+        std::array::from_fn(|_| unsafe { Reference::from_raw(header) })
+    }
+
+    /// Lends the future for exclusive use.
+    pub(super) fn with_future<R>(&self, use_it: impl FnOnce(*mut F) -> R) -> R {
+        self.stage.with_mut(|stage| {
+            // SAFETY: This only finds a field of the stage, which is there.
+            let future = unsafe { &raw mut (*stage).future };
+            use_it(future.cast())
+        })
+    }
+
+    /// Lends the place of the output for exclusive use.
+    pub(super) fn with_output<R>(&self, use_it: impl FnOnce(*mut Ended<F::Output>) -> R) -> R {
+        self.stage.with_mut(|stage| {
+            // SAFETY: This only finds a field of the stage, which is there.
+            let output = unsafe { &raw mut (*stage).output };
+            use_it(output.cast())
+        })
+    }
+
+    /// Frees the cell; see [`Operations::free`].
+    unsafe fn free(header: NonNull<Header>) {
+        // SAFETY: `allocate` made the header part of a box of this type, as the caller promises, and
+        // no reference to it is left.
+        drop(unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) });
+    }
+}
+
+impl Header {
+    /// Says where in the scheduler's lists the task is.
+    pub(super) fn slot(&self) -> Slot {
+        Slot {
+            list: self.list.load(Relaxed),
+            key: self.key.load(Relaxed),
+        }
+    }
+
+    /// Notes where in the scheduler's lists the task is.
+    pub(super) fn set_slot(&self, slot: Slot) {
+        self.list.store(slot.list, Relaxed);
+        self.key.store(slot.key, Relaxed);
+    }
+}

@@ -1,0 +1,219 @@
+//! The handle that waits for a task.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::task::{Context, Poll, RawWakerVTable, Waker};
+use std::{fmt, ptr};
+
+use super::contain::{contain, discard, discard_panic};
+use super::error::Ended;
+use super::reference::Reference;
+use super::state::ToDetached;
+use super::wait::wait;
+use super::{AbortHandle, Id, JoinError};
+
+/// Waits for a task, as a future, and gives its output.
+///
+/// Dropping the handle detaches the task: it runs on, and its output is dropped.
+///
+/// # Cancel safety
+///
+/// A handle awaited by reference may be given up and awaited again; the output is not lost.
+///
+/// # Panics
+///
+/// A handle that has given its result must not be polled again; doing so panics.
+pub struct JoinHandle<T> {
+    /// The reference to the task, given up together with the handle's claim on the output.
+    task: ManuallyDrop<Reference>,
+    /// The waker that was left in the task, if one was.
+    registered: Option<Registered>,
+    /// Whether the output was taken.
+    taken: bool,
+    /// The handle takes outputs out of the task.
+    output: PhantomData<T>,
+}
+
+/// What tells whether a waker is like the one that was left in the task.
+///
+/// The task's may be read only after taking it back, which takes an atomic step. As it keeps its data
+/// alive, its two pointers say as much as itself.
+#[derive(PartialEq)]
+struct Registered {
+    /// The data pointer of the waker.
+    data: *const (),
+    /// The table of functions of the waker.
+    table: *const RawWakerVTable,
+}
+
+// SAFETY: The handle moves outputs out of the task, for which `T: Send` is required. The pointers in
+// `registered` are only compared.
+unsafe impl<T: Send> Send for JoinHandle<T> {}
+
+// SAFETY: A shared handle gives no access to the output.
+unsafe impl<T: Send> Sync for JoinHandle<T> {}
+
+impl<T> Unpin for JoinHandle<T> {}
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
+
+impl<T> JoinHandle<T> {
+    /// Makes the handle of a new task, whose output must be a `T`.
+    pub(super) fn new(task: Reference) -> Self {
+        Self {
+            task: ManuallyDrop::new(task),
+            registered: None,
+            taken: false,
+            output: PhantomData,
+        }
+    }
+
+    /// Asks the task to end: it is not polled again, and its future is dropped where it runs.
+    ///
+    /// The handle then gives an error that says so, unless the task was complete before.
+    pub fn abort(&self) {
+        self.task.abort();
+    }
+
+    /// Makes a handle that can abort the task and be handed around.
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle::new(Reference::clone(&self.task))
+    }
+
+    /// Says whether the task is complete, so that awaiting the handle will not wait.
+    pub fn is_finished(&self) -> bool {
+        self.task.state().is_complete()
+    }
+
+    /// Says which task it is.
+    pub fn id(&self) -> Id {
+        self.task.header().id
+    }
+
+    /// Blocks the thread until the task is complete, and gives its output.
+    ///
+    /// This is for threads that run no tasks: a thread that runs some would hold them up, perhaps
+    /// the awaited one among them.
+    ///
+    /// # Errors
+    ///
+    /// As awaiting the handle: that the task panicked or was cancelled.
+    pub fn wait(self) -> Result<T, JoinError> {
+        wait(self)
+    }
+
+    /// Leaves a waker in the task. Returns whether the task is complete, so that none is needed.
+    fn register(&mut self, waker: &Waker) -> bool {
+        if self.registered == Some(Registered::from(waker)) {
+            return false;
+        }
+        // Cloning runs code of the waker's, which may panic; nothing has changed yet.
+        let waker = waker.clone();
+        if self.registered.take().is_some() && self.task.state().transition_from_joining() {
+            return true;
+        }
+        let registered = Registered::from(&waker);
+        // SAFETY: `JOINING` is clear: it never was set, or the step above has cleared it.
+        let former = unsafe { self.replace_waker(Some(waker)) };
+        let complete = self.task.state().transition_to_joining();
+        if complete {
+            // SAFETY: The task was complete before the step, so the waker has stayed the handle's.
+            drop(unsafe { self.replace_waker(None) });
+        } else {
+            self.registered = Some(registered);
+        }
+        // Likewise dropping; all is settled by now.
+        drop(former);
+        complete
+    }
+
+    /// Puts another waker into the task, or none, and returns the one that was there.
+    ///
+    /// # Safety
+    ///
+    /// The join waker must be the handle's (rule 5 of the state).
+    unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
+        // SAFETY: The join waker is the handle's, and the handle is here.
+        self.task
+            .header()
+            .join_waker
+            .with_mut(|place| unsafe { ptr::replace(place, waker) })
+    }
+
+    /// Finds the output.
+    ///
+    /// # Safety
+    ///
+    /// The task must be complete, and the output not taken.
+    unsafe fn output(&self) -> *mut Ended<T> {
+        let operations = self.task.header().operations;
+        // SAFETY: The table is that of the cell. The task is complete, and its handle exists, so the
+        // output is the handle's (rule 4).
+        unsafe { (operations.output)(&self.task) }.cast()
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(
+            !self.taken,
+            "a JoinHandle was polled after it had given its result"
+        );
+        if !self.is_finished() && !self.register(context.waker()) {
+            return Poll::Pending;
+        }
+        self.taken = true;
+        // SAFETY: The task is complete, and `taken` was not set until now.
+        let output = unsafe { self.output() };
+        // SAFETY: The output is there, of this type, and nobody else will read it.
+        let ended = unsafe { output.read() };
+        Poll::Ready(ended.map_err(|failure| JoinError::new(self.id(), failure)))
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        // SAFETY: This is the end of the handle; the field is not dropped again.
+        let task = unsafe { ManuallyDrop::take(&mut self.task) };
+        if self.taken {
+            return;
+        }
+        match task
+            .state()
+            .transition_to_detached(self.registered.is_some())
+        {
+            ToDetached::Nothing => task.forget(),
+            // SAFETY: The state has given the join waker back.
+            ToDetached::DropWaker => discard(unsafe { self.replace_waker(None) }),
+            ToDetached::DropOutput => {
+                // SAFETY: The task is complete, and the output was not taken.
+                let output = unsafe { self.output() };
+                // SAFETY: The output is there, of this type, and nobody else will use it.
+                discard_panic(contain(|| unsafe { ptr::drop_in_place(output) }));
+            }
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("JoinHandle")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
+    }
+}
+
+impl From<&Waker> for Registered {
+    fn from(waker: &Waker) -> Self {
+        Self {
+            data: waker.data(),
+            table: waker.vtable(),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The task cell: a future, its state and its output in one allocation.
+//!
+//! The cell knows nothing of queues, workers or reactors; a [`Schedule`] is where its tasks go when
+//! they are woken. The protocol is written, as numbered rules, in [`state`]. Read that first, then
+//! `cell` (the memory), `reference` (who keeps it), `life` (what happens to it).
+//!
+//! Any thread may wake, abort and join. The future is polled and dropped only by
+//! [`Runnable::run`] and by dropping the [`Task`], so it ends on the executor that owns it; one
+//! that isn't `Send` is bound to its thread besides ([`new_local`]).
+//!
+//! This folder is the only one of the crate with unsafe code, besides the queues.
+
+#![allow(unsafe_code)]
+
+mod abort;
+mod cell;
+mod contain;
+mod error;
+mod home;
+mod id;
+mod join;
+mod life;
+mod reference;
+mod runnable;
+mod state;
+mod wait;
+mod waker;
+
+#[cfg(all(test, windlass_loom))]
+mod loom;
+#[cfg(all(test, not(windlass_loom)))]
+mod tests;
+
+use std::future::Future;
+use std::panic::Location;
+
+use cell::Cell;
+use home::AtHome;
+
+pub use abort::AbortHandle;
+pub use error::JoinError;
+pub use id::Id;
+pub use join::JoinHandle;
+pub(crate) use runnable::{Runnable, Task};
+
+/// Where tasks go.
+///
+/// Every cell holds one, so it should be no more than a pointer to what the executor shares.
+pub(crate) trait Schedule: Send + Sync + 'static {
+    /// Queues a task that was idle and has been woken or aborted.
+    ///
+    /// Called by whatever thread that happened on, also in destructors of thread-locals. A task that
+    /// is woken while it is being polled doesn't come here: [`Runnable::run`] returns it.
+    fn schedule(&self, runnable: Runnable);
+
+    /// Forgets a task that is over: its future is dropped.
+    ///
+    /// Called once for every task, on the thread that ended it. Returns what the list of live tasks had
+    /// in this slot, so that the cell can give up all references in one step; `None` if the task is
+    /// not in the list, because it never was or because the list was taken to be dropped.
+    fn release(&self, slot: Slot) -> Option<Task>;
+}
+
+/// The place of a task in the lists of its executor. What the numbers mean is up to that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// Which list.
+    pub(crate) list: u32,
+    /// The key in the list.
+    pub(crate) key: u32,
+}
+
+/// Makes a task: the owner's side, the right to poll it for the first time, and the handle to join it.
+pub(crate) fn new<F, S>(
+    future: F,
+    scheduler: S,
+    id: Id,
+    spawned_at: &'static Location<'static>,
+) -> (Task, Runnable, JoinHandle<F::Output>)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+    S: Schedule,
+{
+    assemble(future, scheduler, id, spawned_at)
+}
+
+/// Makes a task out of a future that must stay on this thread.
+///
+/// The runnable and the owner's side must be used on this thread only. If they are not, nothing
+/// unsound happens, but the task panics instead of being polled, and its future is leaked instead of
+/// being dropped. The output needs no binding: a future makes it here, and if it is not `Send`, neither
+/// is the join handle.
+pub(crate) fn new_local<F, S>(
+    future: F,
+    scheduler: S,
+    id: Id,
+    spawned_at: &'static Location<'static>,
+) -> (Task, Runnable, JoinHandle<F::Output>)
+where
+    F: Future + 'static,
+    F::Output: 'static,
+    S: Schedule,
+{
+    assemble(AtHome::new(future), scheduler, id, spawned_at)
+}
+
+/// Makes a task whose future may be touched wherever its runnable is run and its owner dropped: one
+/// that is `Send`, or that minds its thread itself.
+fn assemble<F: Future, S: Schedule>(
+    future: F,
+    scheduler: S,
+    id: Id,
+    spawned_at: &'static Location<'static>,
+) -> (Task, Runnable, JoinHandle<F::Output>) {
+    let [task, runnable, handle] = Cell::allocate(future, scheduler, id, spawned_at);
+    (Task::new(task), Runnable(runnable), JoinHandle::new(handle))
+}
