@@ -32,3 +32,30 @@ mod real {
 }
 
 pub(crate) use real::{UnsafeCell, atomic};
+
+/// A lock that can't be poisoned, with the interface of `parking_lot`'s.
+#[cfg(not(windlass_loom))]
+pub(crate) use parking_lot::Mutex;
+
+#[cfg(windlass_loom)]
+mod lock {
+    /// loom's lock with the interface of `parking_lot`'s.
+    #[derive(Debug, Default)]
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        /// Makes a lock around `value`.
+        pub(crate) fn new(value: T) -> Self {
+            Self(loom::sync::Mutex::new(value))
+        }
+
+        /// Takes the lock.
+        pub(crate) fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+            self.0
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        }
+    }
+}
+#[cfg(windlass_loom)]
+pub(crate) use lock::Mutex;

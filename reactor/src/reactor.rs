@@ -117,15 +117,13 @@ impl Reactor {
 
     /// Says that somebody turns the reactor from now on. So it is from the beginning.
     pub fn attach(&self) {
-        self.handle.0.attended.store(true, Ordering::SeqCst);
+        self.handle.0.attach();
     }
 
     /// Says that nobody turns the reactor until [`attach`](Reactor::attach) is called: wakes all
     /// that wait on it, so that they go on waiting with a reactor that is turned.
     pub fn detach(&mut self) {
-        self.handle.0.attended.store(false, Ordering::SeqCst);
-        self.handle.0.collect_all(&mut self.wakes);
-        self.wakes.wake_all();
+        self.handle.0.detach(&mut self.wakes);
     }
 
     /// Returns the kernel's descriptor, readable when [`turn`](Reactor::turn) has something to do
@@ -154,6 +152,20 @@ impl Handle {
     /// Runs `body` with this reactor as the current one of the thread.
     pub fn enter<R>(&self, body: impl FnOnce() -> R) -> R {
         current::enter(&self.0, body)
+    }
+
+    /// Runs `body`, which blocks the thread that turns this reactor: what waits on it is woken, and
+    /// waits elsewhere until the reactor is turned again.
+    pub fn step_aside<R>(&self, body: impl FnOnce() -> R) -> R {
+        struct Back<'a>(&'a Shared);
+        impl Drop for Back<'_> {
+            fn drop(&mut self) {
+                self.0.attach();
+            }
+        }
+        let _back = Back(&self.0);
+        self.0.detach(&mut Wakes::default());
+        body()
     }
 
     /// Ends the turn in progress, or else the next one. Makes no system call unless a thread is
@@ -286,13 +298,19 @@ impl Shared {
         timers.expire(Moment::now(), wakes)
     }
 
-    /// Collects the wakers of all that wait here.
-    fn collect_all(&self, wakes: &mut Wakes) {
+    fn attach(&self) {
+        self.attended.store(true, Ordering::SeqCst);
+    }
+
+    /// Nobody turns the reactor from now on: wakes all that wait here.
+    fn detach(&self, wakes: &mut Wakes) {
+        self.attended.store(false, Ordering::SeqCst);
         let sources = self.registry.lock().all();
         for source in &sources {
             source.take_waiters(wakes);
         }
         self.timers.lock().take_all(wakes);
+        wakes.wake_all();
     }
 
     pub(crate) fn is_attended(&self) -> bool {

@@ -12,8 +12,8 @@ use super::contain::{contain, discard, discard_panic};
 use super::error::Ended;
 use super::reference::Reference;
 use super::state::ToDetached;
-use super::wait::wait;
 use super::{AbortHandle, Id, JoinError};
+use crate::wait::wait;
 
 /// Waits for a task, as a future, and gives its output.
 ///

@@ -23,7 +23,7 @@ mod life;
 mod reference;
 mod runnable;
 mod state;
-mod wait;
+
 mod waker;
 
 #[cfg(all(test, windlass_loom))]

@@ -18,7 +18,7 @@ struct Signal {
 }
 
 /// Blocks until the future is ready.
-pub(super) fn wait<F: Future>(future: F) -> F::Output {
+pub(crate) fn wait<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let signal = Arc::new(Signal::default());
     let waker = Waker::from(Arc::clone(&signal));

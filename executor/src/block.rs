@@ -1,0 +1,225 @@
+//! Runs a future on the thread that asks for it: as a worker, or as a guest.
+//!
+//! The first thread in `block_on` takes the *seat* of worker 0 and runs tasks as well. Whoever
+//! comes while the seat is taken is a guest: it runs its own future, and sleeps by itself; its
+//! sockets and timers are served by the process's own reactor.
+
+use crate::context::{self, Context, Queues};
+use crate::pinned::{self, Pinned};
+use crate::runtime::{Runtime, Shared};
+use crate::wait::wait;
+use crate::worker::{Goal, Worker};
+use std::cell::RefCell;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::{self, Poll, Wake, Waker};
+use windlass_reactor::{Handle as ReactorHandle, Reactor};
+
+/// The index of the worker that is whoever calls `block_on`.
+const SEAT: usize = 0;
+
+/// What the worker in the seat has of its own, while nobody sits there.
+pub(crate) struct Seat {
+    pub(crate) reactor: Reactor,
+    /// The waker of the last root future, to be used again once nobody else has it.
+    root: Arc<Root>,
+}
+
+impl Seat {
+    pub(crate) fn new(reactor: Reactor) -> Self {
+        Self {
+            reactor,
+            root: Arc::new(Root::new(Weak::new())),
+        }
+    }
+}
+
+/// Runs `future` on this thread until it is done, and the tasks that are spawned meanwhile.
+///
+/// It uses a runtime of one worker that each thread has for this. Tasks that are not done when it
+/// returns go on with the next call on the same thread; they are dropped when the thread ends.
+///
+/// Inside a task, or inside another `block_on`, it works as well, but holds the thread up: the
+/// tasks of the outer call wait until it returns, and what it spawns is dropped then.
+///
+/// ```
+/// assert_eq!(windlass_executor::block_on(async { 1 + 1 }), 2);
+/// ```
+///
+/// # Panics
+///
+/// If `future` does.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    thread_local! {
+        /// The runtime of this thread, while it isn't in use.
+        static OWN: RefCell<Option<Runtime>> = const { RefCell::new(None) };
+    }
+    if context::is_entered() {
+        return step_aside(|| run_in(Runtime::builder().workers(1).build().ok(), future).0);
+    }
+    let own = OWN.try_with(RefCell::take).ok().flatten();
+    let own = own.or_else(|| Runtime::builder().workers(1).build().ok());
+    let (result, own) = run_in(own, future);
+    // Where thread-locals are being destroyed, it ends here.
+    let _ = OWN.try_with(|place| place.replace(own));
+    result
+}
+
+/// Runs `future` in `runtime`; or by itself if there is none, as when the process is out of
+/// descriptors.
+fn run_in<F: Future>(runtime: Option<Runtime>, future: F) -> (F::Output, Option<Runtime>) {
+    let result = match &runtime {
+        Some(runtime) => sit_or_visit(&runtime.handle().shared, future),
+        None => wait(future),
+    };
+    (result, runtime)
+}
+
+/// Runs `future` on this thread until it is done; see [`Runtime::block_on`].
+pub(crate) fn block_on_runtime<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
+    if context::is_entered() {
+        step_aside(|| visit(shared, future))
+    } else {
+        sit_or_visit(shared, future)
+    }
+}
+
+fn sit_or_visit<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
+    let seat = shared.seat.lock().take();
+    match seat {
+        Some(seat) => sit(shared, seat, future),
+        None => visit(shared, future),
+    }
+}
+
+/// Blocks a thread that turns a reactor: what waits on it goes elsewhere meanwhile.
+fn step_aside<R>(body: impl FnOnce() -> R) -> R {
+    match ReactorHandle::current() {
+        Some(reactor) => reactor.step_aside(body),
+        None => body(),
+    }
+}
+
+/// Runs `future` by itself; others run the tasks that it spawns.
+fn visit<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
+    let context = Context {
+        shared: shared.clone(),
+        queues: None,
+    };
+    context::enter(context, || wait(future)).0
+}
+
+/// Runs `future`, and tasks, as the worker in the seat.
+fn sit<F: Future>(shared: &Arc<Shared>, seat: Seat, future: F) -> F::Output {
+    let pinned = pinned::of_this_thread(shared);
+    pinned.arrive(shared, SEAT);
+    let Seat { reactor, root } = seat;
+    let root = if Arc::strong_count(&root) == 1 && root.shared.strong_count() > 0 {
+        root
+    } else {
+        Arc::new(Root::new(Arc::downgrade(shared)))
+    };
+    root.is_woken.store(true, Ordering::Relaxed);
+    reactor.attach();
+    let handle = reactor.handle().clone();
+    let mut worker = Worker::new(shared.clone(), SEAT, reactor);
+    let context = Context {
+        shared: shared.clone(),
+        queues: Some(Queues::new(pinned.clone())),
+    };
+    let (result, context) = context::enter(context, || {
+        handle.enter(|| {
+            let future = pin!(future);
+            let mut goal = RootFuture::new(future, &root);
+            catch_unwind(AssertUnwindSafe(|| worker.run(&mut goal)))
+        })
+    });
+    pinned.leave();
+    if let Some(queues) = context.queues {
+        hand_over(shared, &pinned, queues);
+    }
+    let mut reactor = worker.into_reactor();
+    reactor.detach();
+    *shared.seat.lock() = Some(Seat { reactor, root });
+    result.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Leaves what is ready to others, or to the next who sits down.
+fn hand_over(shared: &Shared, pinned: &Pinned, queues: Queues) {
+    pinned.keep(queues.pinned_ready);
+    if !queues.ready.is_empty() {
+        shared.queue.push_all(queues.ready.into_iter());
+        shared.wake_one();
+    }
+}
+
+/// A future that a worker runs besides tasks, and for the sake of which it runs.
+struct RootFuture<'a, F> {
+    future: Pin<&'a mut F>,
+    root: &'a Root,
+    waker: Waker,
+}
+
+impl<'a, F: Future> RootFuture<'a, F> {
+    fn new(future: Pin<&'a mut F>, root: &'a Arc<Root>) -> Self {
+        Self {
+            future,
+            root,
+            waker: Waker::from(root.clone()),
+        }
+    }
+}
+
+impl<F: Future> Goal for RootFuture<'_, F> {
+    type Output = F::Output;
+
+    fn check(&mut self) -> Option<F::Output> {
+        if !self.is_due() || !self.root.is_woken.swap(false, Ordering::SeqCst) {
+            return None;
+        }
+        match self
+            .future
+            .as_mut()
+            .poll(&mut task::Context::from_waker(&self.waker))
+        {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        self.root.is_woken.load(Ordering::SeqCst)
+    }
+}
+
+/// Wakes a root future.
+struct Root {
+    is_woken: AtomicBool,
+    shared: Weak<Shared>,
+}
+
+impl Root {
+    fn new(shared: Weak<Shared>) -> Self {
+        Self {
+            is_woken: AtomicBool::new(false),
+            shared,
+        }
+    }
+}
+
+impl Wake for Root {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.is_woken.swap(true, Ordering::SeqCst) {
+            if let Some(shared) = self.shared.upgrade() {
+                shared.wake_worker(SEAT);
+            }
+        }
+    }
+}

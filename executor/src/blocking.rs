@@ -1,0 +1,233 @@
+//! Threads for closures that block: a pool that grows, idles out, and stops.
+
+use crate::context::{self, Context};
+use crate::queue::TaskList;
+use crate::runtime::Shared;
+use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Slot, Task};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+/// How large a pool gets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) most_threads: usize,
+    /// How long a thread stays without a job.
+    pub(crate) keep_alive: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            most_threads: 512,
+            keep_alive: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The threads of one runtime on which closures block.
+pub(crate) struct Pool {
+    jobs: Mutex<Jobs>,
+    /// There is a job, or the pool is closed.
+    work: Condvar,
+    /// A thread has ended.
+    ended: Condvar,
+    tasks: TaskList,
+    name: String,
+    limits: Limits,
+}
+
+#[derive(Default)]
+struct Jobs {
+    waiting: VecDeque<Runnable>,
+    /// How many jobs have been promised a thread and are about to be queued.
+    promised: usize,
+    threads: usize,
+    /// How many of the threads wait for a job. Each of them takes one of those that wait.
+    idle: usize,
+    /// How many threads were ever started, to name them.
+    started: usize,
+    closed: bool,
+}
+
+impl Pool {
+    pub(crate) fn new(name: String, limits: Limits) -> Self {
+        Self {
+            jobs: Mutex::default(),
+            work: Condvar::new(),
+            ended: Condvar::new(),
+            tasks: TaskList::default(),
+            name,
+            limits,
+        }
+    }
+
+    /// Queues a job that was promised a thread.
+    fn push(&self, runnable: Runnable) {
+        let mut jobs = self.jobs.lock();
+        jobs.promised -= 1;
+        if jobs.closed {
+            drop(jobs);
+            return drop(runnable);
+        }
+        jobs.waiting.push_back(runnable);
+        drop(jobs);
+        self.work.notify_one();
+    }
+
+    /// Promises a thread to one more job, and starts it if those that are idle are not enough;
+    /// returns false if there is no thread at all. One that was promised has to be [pushed].
+    ///
+    /// [pushed]: Pool::push
+    fn promise_thread(self: &Arc<Self>, shared: &Arc<Shared>) -> bool {
+        let mut jobs = self.jobs.lock();
+        let is_needed = jobs.idle <= jobs.waiting.len() + jobs.promised;
+        if is_needed && jobs.threads < self.limits.most_threads && !jobs.closed {
+            // The new thread begins by taking the lock that is held here. If it can't be started,
+            // those that there are will come to the job.
+            if self.start_thread(jobs.started, shared).is_ok() {
+                jobs.threads += 1;
+                jobs.started += 1;
+            } else if jobs.threads == 0 {
+                return false;
+            }
+        }
+        jobs.promised += 1;
+        true
+    }
+
+    fn start_thread(self: &Arc<Self>, number: usize, shared: &Arc<Shared>) -> std::io::Result<()> {
+        let (pool, shared) = (self.clone(), Arc::downgrade(shared));
+        let name = format!("{}-blocking-{number}", self.name);
+        std::thread::Builder::new()
+            .name(name)
+            .spawn(move || pool.run(&shared))
+            .map(drop)
+    }
+
+    /// What a thread does: one job after the other, until there is none for a while.
+    fn run(&self, shared: &Weak<Shared>) {
+        while let Some(job) = self.next_job() {
+            match shared.upgrade() {
+                Some(shared) => drop(context::enter(
+                    Context {
+                        shared,
+                        queues: None,
+                    },
+                    || job.run(),
+                )),
+                None => drop(job),
+            }
+        }
+    }
+
+    /// Waits for a job; `None` ends the thread, which has been counted off.
+    fn next_job(&self) -> Option<Runnable> {
+        let mut jobs = self.jobs.lock();
+        let deadline = Instant::now().checked_add(self.limits.keep_alive);
+        loop {
+            if let Some(job) = jobs.waiting.pop_front() {
+                return Some(job);
+            }
+            let is_late = deadline.is_some_and(|deadline| deadline <= Instant::now());
+            if jobs.closed || is_late {
+                jobs.threads -= 1;
+                self.ended.notify_all();
+                return None;
+            }
+            jobs.idle += 1;
+            match deadline {
+                Some(deadline) => drop(self.work.wait_until(&mut jobs, deadline)),
+                None => self.work.wait(&mut jobs),
+            }
+            jobs.idle -= 1;
+        }
+    }
+
+    /// Cancels the jobs that have not started, and takes no more.
+    pub(crate) fn close(&self) {
+        let mut jobs = self.jobs.lock();
+        jobs.closed = true;
+        let waiting = std::mem::take(&mut jobs.waiting);
+        drop(jobs);
+        self.work.notify_all();
+        drop(waiting);
+        self.tasks.close();
+    }
+
+    /// Waits until all threads have ended, or until `deadline`.
+    pub(crate) fn wait_until(&self, deadline: Option<Instant>) {
+        let mut jobs = self.jobs.lock();
+        let goes_on = |jobs: &mut Jobs| jobs.threads > 0;
+        match deadline {
+            None => self.ended.wait_while(&mut jobs, goes_on),
+            Some(deadline) => {
+                let _ = self.ended.wait_while_until(&mut jobs, goes_on, deadline);
+            }
+        }
+    }
+}
+
+/// Sends jobs to the pool.
+struct ToPool(Arc<Pool>);
+
+impl Schedule for ToPool {
+    fn schedule(&self, runnable: Runnable) {
+        // A job is queued once, by whoever makes it, and then is done or cancelled: it is never
+        // idle, to be woken.
+        drop(runnable);
+    }
+
+    fn release(&self, slot: Slot) -> Option<Task> {
+        self.0.tasks.remove(slot)
+    }
+}
+
+/// A closure as a future that is ready when it is polled.
+struct Job<C>(Option<C>);
+
+impl<C> Unpin for Job<C> {}
+
+impl<T, C: FnOnce() -> T> Future for Job<C> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, _: &mut std::task::Context<'_>) -> Poll<T> {
+        let closure = self.get_mut().0.take();
+        Poll::Ready(closure.expect("a job is polled once")())
+    }
+}
+
+impl Shared {
+    /// Has a closure run on a thread of the pool. If no thread can be started, it is cancelled.
+    pub(crate) fn spawn_blocking<T, C>(
+        self: &Arc<Self>,
+        closure: C,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        C: FnOnce() -> T + Send + 'static,
+    {
+        let pool = &self.pool;
+        let (task, runnable, handle) = task::new(
+            Job(Some(closure)),
+            ToPool(pool.clone()),
+            Id::next(),
+            spawned_at,
+        );
+        if !pool.promise_thread(self) {
+            drop((runnable, task));
+            return handle;
+        }
+        // If the pool is closed, it drops the runnable as well, and the job is cancelled.
+        let refused = pool.tasks.insert(0, task).err();
+        pool.push(runnable);
+        drop(refused);
+        handle
+    }
+}

@@ -1,0 +1,157 @@
+//! What the thread that runs tasks keeps at hand: whose tasks it runs, and the queues that only it
+//! touches.
+
+use crate::pinned::Pinned;
+use crate::runtime::Shared;
+use crate::task::Runnable;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+thread_local! {
+    static CONTEXT: RefCell<Option<Context>> = const { RefCell::new(None) };
+}
+
+/// The context of a thread while it runs tasks or blocks on one.
+pub(crate) struct Context {
+    pub(crate) shared: Arc<Shared>,
+    /// The queues, if this thread is a worker. A guest only spawns.
+    pub(crate) queues: Option<Queues>,
+}
+
+/// A task to run, by the queue that it came from and goes back to when it yields.
+pub(crate) enum Next {
+    /// A task of the runtime.
+    Anywhere(Runnable),
+    /// A task of this thread.
+    Pinned(Runnable),
+}
+
+/// The queues of one worker that no other thread touches.
+pub(crate) struct Queues {
+    /// Tasks of the runtime that were woken here.
+    pub(crate) ready: VecDeque<Runnable>,
+    /// Tasks of this thread that were woken here.
+    pub(crate) pinned_ready: VecDeque<Runnable>,
+    /// The tasks of this thread.
+    pub(crate) pinned: Arc<Pinned>,
+    /// Whose turn it is when both have tasks.
+    pub(crate) pinned_is_next: bool,
+}
+
+impl Queues {
+    pub(crate) fn new(pinned: Arc<Pinned>) -> Self {
+        Self {
+            ready: VecDeque::new(),
+            pinned_ready: VecDeque::new(),
+            pinned,
+            pinned_is_next: false,
+        }
+    }
+
+    /// Takes the next task, from the two queues in turn.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Next> {
+        if self.pinned_ready.is_empty() {
+            return self.ready.pop_front().map(Next::Anywhere);
+        }
+        self.pinned_is_next = !self.pinned_is_next || self.ready.is_empty();
+        if self.pinned_is_next {
+            self.pinned_ready.pop_front().map(Next::Pinned)
+        } else {
+            self.ready.pop_front().map(Next::Anywhere)
+        }
+    }
+
+    /// Puts a task that yielded behind the others.
+    pub(crate) fn push(&mut self, next: Next) {
+        match next {
+            Next::Anywhere(runnable) => self.ready.push_back(runnable),
+            Next::Pinned(runnable) => self.pinned_ready.push_back(runnable),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.pinned_ready.is_empty()
+    }
+}
+
+/// Runs `body` with `context` as that of the thread; gives it back.
+pub(crate) fn enter<R>(context: Context, body: impl FnOnce() -> R) -> (R, Context) {
+    let previous = CONTEXT.with(|current| current.replace(Some(context)));
+    let result = catch_unwind(AssertUnwindSafe(body));
+    // A thread-local that could be written above is still there.
+    let entered = CONTEXT.with(|current| current.replace(previous));
+    match result {
+        Ok(result) => (
+            result,
+            entered.expect("what is entered is left in the reverse order"),
+        ),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Looks at the context of this thread.
+///
+/// `None` if it has none, also where thread-locals are being destroyed, or where the caller is
+/// called from within another look.
+#[inline]
+pub(crate) fn with<R>(look: impl FnOnce(&mut Context) -> R) -> Option<R> {
+    CONTEXT
+        .try_with(|current| current.try_borrow_mut().ok()?.as_mut().map(look))
+        .ok()
+        .flatten()
+}
+
+/// Looks at the queues of this thread, which is a worker and not within another look.
+#[inline]
+pub(crate) fn with_queues<R>(look: impl FnOnce(&mut Queues) -> R) -> R {
+    CONTEXT.with_borrow_mut(|context| match context {
+        Some(Context {
+            queues: Some(queues),
+            ..
+        }) => look(queues),
+        _ => unreachable!("only a worker, which has queues, looks for tasks"),
+    })
+}
+
+/// Returns the runtime of this thread.
+pub(crate) fn runtime() -> Option<Arc<Shared>> {
+    with(|context| context.shared.clone())
+}
+
+/// Says whether this thread runs tasks or blocks on one.
+pub(crate) fn is_entered() -> bool {
+    with(|_| ()).is_some()
+}
+
+/// Queues a task of the runtime `of` here, if this thread is one of its workers; else hands it back.
+#[inline]
+pub(crate) fn push(of: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
+    let mut left = Some(runnable);
+    with(|context| {
+        if Arc::ptr_eq(&context.shared, of) {
+            if let Some(queues) = &mut context.queues {
+                queues.ready.extend(left.take());
+            }
+        }
+    });
+    left
+}
+
+/// Queues a pinned task here, if this is its thread; else hands it back.
+#[inline]
+pub(crate) fn push_pinned(of: &Arc<Pinned>, runnable: Runnable) -> Option<Runnable> {
+    let mut left = Some(runnable);
+    with(|context| {
+        if let Some(queues) = context
+            .queues
+            .as_mut()
+            .filter(|own| Arc::ptr_eq(&own.pinned, of))
+        {
+            queues.pinned_ready.extend(left.take());
+        }
+    });
+    left
+}

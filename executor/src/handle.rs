@@ -1,0 +1,304 @@
+//! Spawning from anywhere.
+
+use crate::context;
+use crate::pinned::{Pinned, ToThread};
+use crate::runtime::{Scheduler, Shared};
+use crate::task::{self, Id, JoinHandle};
+use futures_task::{FutureObj, LocalFutureObj, LocalSpawn, Spawn};
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Reaches a runtime from any thread.
+///
+/// ```
+/// use windlass_executor::{Handle, Runtime};
+///
+/// let runtime = Runtime::new()?;
+/// let handle: Handle = runtime.handle().clone();
+/// let sum = std::thread::spawn(move || handle.spawn(async { 1 + 1 }).wait()).join().unwrap();
+/// # let _ = sum; // nobody runs tasks between calls of block_on if there is one worker only
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Handle {
+    /// Returns the runtime that this thread runs tasks for.
+    ///
+    /// # Panics
+    ///
+    /// If it runs none; [`Handle::try_current`] says so instead.
+    #[track_caller]
+    pub fn current() -> Self {
+        match Self::try_current() {
+            Some(handle) => handle,
+            None => no_runtime("Handle::current"),
+        }
+    }
+
+    /// Returns the runtime that this thread runs tasks for, if it does.
+    pub fn try_current() -> Option<Self> {
+        context::runtime().map(|shared| Self { shared })
+    }
+
+    /// Starts `future` as a task.
+    ///
+    /// If the runtime is shut down, the task is cancelled at once.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.shared.spawn(future, Location::caller())
+    }
+
+    /// Runs a closure that may block, on a thread for such.
+    ///
+    /// As [`spawn_blocking`].
+    #[track_caller]
+    pub fn spawn_blocking<T, C>(&self, closure: C) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        C: FnOnce() -> T + Send + 'static,
+    {
+        self.shared.spawn_blocking(closure, Location::caller())
+    }
+
+    /// Says whether both reach the same runtime.
+    pub fn is_same(&self, other: &Handle) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle")
+            .field("workers", &self.shared.workers.len())
+            .field("shut_down", &self.shared.is_stopping())
+            .finish()
+    }
+}
+
+impl Spawn for Handle {
+    fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), futures_task::SpawnError> {
+        self.status()?;
+        drop(self.spawn(future));
+        Ok(())
+    }
+
+    fn status(&self) -> Result<(), futures_task::SpawnError> {
+        if self.shared.is_stopping() {
+            Err(futures_task::SpawnError::shutdown())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Spawns tasks that stay on this thread, and so stays on it, too.
+#[derive(Clone)]
+pub struct LocalHandle {
+    pinned: Arc<Pinned>,
+    /// Neither sent nor shared: the tasks are of the thread that made it.
+    _here: PhantomData<Rc<()>>,
+}
+
+impl LocalHandle {
+    /// Returns what spawns tasks on this thread, while it is a worker or in `block_on`; else
+    /// `None`.
+    pub fn try_current() -> Option<Self> {
+        let pinned = context::with(|context| Some(context.queues.as_ref()?.pinned.clone()));
+        pinned.flatten().map(|pinned| Self {
+            pinned,
+            _here: PhantomData,
+        })
+    }
+
+    /// Starts `future` as a task that stays on this thread.
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let scheduler = ToThread(self.pinned.clone());
+        let (task, runnable, handle) =
+            task::new_local(future, scheduler.clone(), Id::next(), Location::caller());
+        match self.pinned.tasks.insert(0, task) {
+            Ok(()) => task::Schedule::schedule(&scheduler, runnable),
+            Err(refused) => drop((runnable, refused)),
+        }
+        handle
+    }
+}
+
+impl fmt::Debug for LocalHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalHandle")
+            .field("tasks", &self.pinned.tasks.len())
+            .finish()
+    }
+}
+
+impl LocalSpawn for LocalHandle {
+    fn spawn_local_obj(
+        &self,
+        future: LocalFutureObj<'static, ()>,
+    ) -> Result<(), futures_task::SpawnError> {
+        drop(self.spawn_local(future));
+        Ok(())
+    }
+}
+
+/// There is no runtime on this thread that could take a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpawnError(());
+
+impl fmt::Display for SpawnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "this thread runs no tasks; spawn inside block_on or a task, or through a Handle",
+        )
+    }
+}
+
+impl std::error::Error for SpawnError {}
+
+/// Starts `future` as a task of the runtime that this thread runs tasks for.
+///
+/// The task runs on whether or not the handle is kept.
+///
+/// ```
+/// use windlass_executor::{block_on, spawn};
+///
+/// let sum = block_on(async {
+///     let one = spawn(async { 1 });
+///     let two = spawn(async { 2 });
+///     one.await.unwrap() + two.await.unwrap()
+/// });
+/// assert_eq!(sum, 3);
+/// ```
+///
+/// # Panics
+///
+/// On a thread that is neither in `block_on` nor a worker; [`try_spawn`] and [`Handle::spawn`]
+/// don't.
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    match context::runtime() {
+        Some(shared) => shared.spawn(future, Location::caller()),
+        None => no_runtime("spawn"),
+    }
+}
+
+/// Starts `future` as [`spawn`] does.
+///
+/// # Errors
+///
+/// [`SpawnError`] on a thread that is neither in `block_on` nor a worker; the future is dropped.
+#[track_caller]
+pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, SpawnError>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let shared = context::runtime().ok_or(SpawnError(()))?;
+    Ok(shared.spawn(future, Location::caller()))
+}
+
+/// Starts `future` as a task that stays on this thread, so that it need not be `Send`.
+///
+/// It runs while this thread is in `block_on`, or for good on a worker thread.
+///
+/// ```
+/// use std::rc::Rc;
+/// use windlass_executor::{block_on, spawn_local};
+///
+/// let shared = Rc::new(5);
+/// let copy = shared.clone();
+/// assert_eq!(block_on(async { spawn_local(async move { *copy }).await.unwrap() }), 5);
+/// ```
+///
+/// # Panics
+///
+/// On a thread that is neither a worker nor the first one in `block_on`.
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    match LocalHandle::try_current() {
+        Some(handle) => handle.spawn_local(future),
+        None => no_runtime("spawn_local"),
+    }
+}
+
+/// Runs a closure that may block, on a thread that is kept for such.
+///
+/// A closure that has started can't be stopped: shutting the runtime down waits for it. One that
+/// hasn't is cancelled by [`JoinHandle::abort`], or with the runtime.
+///
+/// ```
+/// use windlass_executor::{block_on, spawn_blocking};
+///
+/// let text = block_on(async {
+///     spawn_blocking(|| std::fs::read_to_string("/proc/self/stat")).await.unwrap()
+/// });
+/// # let _ = text;
+/// ```
+///
+/// # Panics
+///
+/// On a thread that is neither in `block_on` nor a worker; [`Handle::spawn_blocking`] doesn't.
+#[track_caller]
+pub fn spawn_blocking<T, C>(closure: C) -> JoinHandle<T>
+where
+    T: Send + 'static,
+    C: FnOnce() -> T + Send + 'static,
+{
+    match context::runtime() {
+        Some(shared) => shared.spawn_blocking(closure, Location::caller()),
+        None => no_runtime("spawn_blocking"),
+    }
+}
+
+#[cold]
+#[track_caller]
+fn no_runtime(what: &str) -> ! {
+    panic!(
+        "{what} was called on a thread that runs no tasks: call it inside block_on or a task, \
+         or use a Handle of the runtime"
+    )
+}
+
+impl Shared {
+    pub(crate) fn spawn<F>(
+        self: &Arc<Self>,
+        future: F,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let scheduler = Scheduler(self.clone());
+        let (task, runnable, handle) = task::new(future, scheduler, Id::next(), spawned_at);
+        match self.tasks.insert(0, task) {
+            Ok(()) => self.start(runnable),
+            Err(refused) => drop((runnable, refused)),
+        }
+        handle
+    }
+}

@@ -1,0 +1,232 @@
+//! The runtime: its workers, from start to end.
+
+mod builder;
+mod lifecycle;
+
+pub use builder::Builder;
+
+use crate::block::{self, Seat};
+use crate::blocking::Pool;
+use crate::context;
+use crate::handle::Handle;
+use crate::idle::Idle;
+use crate::pinned;
+use crate::queue::{SharedQueue, TaskList};
+use crate::sync::Mutex;
+use crate::task::{Runnable, Schedule, Slot, Task};
+use lifecycle::Lifecycle;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use windlass_reactor::Handle as ReactorHandle;
+
+/// Runs tasks on one thread or on many, and sleeps in a reactor when there are none.
+///
+/// The thread that calls [`block_on`](Runtime::block_on) is a worker while it is inside; the others
+/// are threads of the runtime. So with one worker there is no thread at all, and between two calls
+/// nothing runs.
+///
+/// Dropping it ends all tasks: first the workers stop, then every future is dropped, then jobs of
+/// `spawn_blocking` that have started are waited for. That can take for ever;
+/// [`shutdown_timeout`](Runtime::shutdown_timeout) and
+/// [`shutdown_background`](Runtime::shutdown_background) are the way out.
+///
+/// ```
+/// use windlass_executor::{Runtime, spawn};
+///
+/// let runtime = Runtime::new()?;
+/// let answer = runtime.block_on(async { spawn(async { 6 * 7 }).await.unwrap() });
+/// assert_eq!(answer, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Runtime {
+    handle: Handle,
+    /// Who waits for the workers' end; taken by whoever does.
+    is_shut_down: bool,
+}
+
+impl Runtime {
+    /// Makes a runtime with a worker for each processor that this process may use.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Builder::build`].
+    pub fn new() -> io::Result<Self> {
+        Builder::new().build()
+    }
+
+    /// Chooses how a runtime is made.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// Returns what reaches the runtime from any thread.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Starts `future` as a task; as [`Handle::spawn`].
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> crate::JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn(future)
+    }
+
+    /// Runs `future` on this thread until it is done, and tasks meanwhile.
+    ///
+    /// If another thread is in `block_on` already, or this thread runs tasks, then only `future` is
+    /// run here, and the tasks by whoever does.
+    ///
+    /// # Panics
+    ///
+    /// If `future` does.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        block::block_on_runtime(&self.handle.shared, future)
+    }
+
+    /// Ends all tasks as dropping it does, but waits for `timeout` at the most, for workers that
+    /// are in a long poll and for jobs of `spawn_blocking`. What is not done by then is left to
+    /// itself.
+    pub fn shutdown_timeout(mut self, timeout: Duration) {
+        self.shut_down(Instant::now().checked_add(timeout));
+    }
+
+    /// Ends all tasks as dropping it does, but waits for nothing.
+    pub fn shutdown_background(self) {
+        self.shutdown_timeout(Duration::ZERO);
+    }
+
+    fn shut_down(&mut self, deadline: Option<Instant>) {
+        self.is_shut_down = true;
+        let shared = &self.handle.shared;
+        shared.stop();
+        if context::runtime().is_some_and(|own| Arc::ptr_eq(&own, shared)) {
+            // One of its own threads can't wait for itself. The last worker to stop cleans up.
+            return;
+        }
+        pinned::end_visit(shared);
+        if shared.lifecycle.wait_until(deadline) {
+            shared.pool.wait_until(deadline);
+        }
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        if !self.is_shut_down {
+            self.shut_down(None);
+        }
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime")
+            .field("workers", &self.handle.shared.workers.len())
+            .finish()
+    }
+}
+
+/// What the threads of a runtime, its handles and its tasks have in common.
+pub(crate) struct Shared {
+    /// Tasks that any worker may run.
+    pub(crate) queue: SharedQueue,
+    /// All tasks that may run anywhere.
+    pub(crate) tasks: TaskList,
+    pub(crate) idle: Idle,
+    /// What ends the sleep of each worker.
+    pub(crate) workers: Box<[ReactorHandle]>,
+    /// The place of the worker that is whoever calls `block_on`: worker 0.
+    pub(crate) seat: Mutex<Option<Seat>>,
+    pub(crate) pool: Arc<Pool>,
+    lifecycle: Lifecycle,
+    stopping: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Has a new task run for the first time: by this thread if it is the only worker, else by
+    /// whoever is free.
+    pub(crate) fn start(self: &Arc<Self>, runnable: Runnable) {
+        if self.workers.len() == 1 {
+            if let Some(runnable) = context::push(self, runnable) {
+                self.inject(runnable);
+            }
+        } else {
+            self.inject(runnable);
+        }
+    }
+
+    /// Has any worker run a task.
+    pub(crate) fn inject(&self, runnable: Runnable) {
+        self.queue.push(runnable);
+        self.wake_one();
+    }
+
+    /// Wakes a sleeping worker for work that was made visible, unless one is looking for work.
+    pub(crate) fn wake_one(&self) {
+        if let Some(worker) = self.idle.choose() {
+            self.notify(worker);
+        }
+    }
+
+    /// Wakes this very worker, if it sleeps, for something that was made visible to it.
+    pub(crate) fn wake_worker(&self, worker: usize) {
+        if self.idle.claim(worker) {
+            self.notify(worker);
+        }
+    }
+
+    fn notify(&self, worker: usize) {
+        // It can only fail if the descriptor is closed behind our back.
+        if let Err(error) = self.workers[worker].notify() {
+            panic!("worker {worker} can't be woken: {error}");
+        }
+    }
+
+    /// Has all workers stop, and refuses what is spawned from now on.
+    fn stop(&self) {
+        if self.stopping.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        for worker in 0..self.workers.len() {
+            self.wake_worker(worker);
+        }
+        self.pool.close();
+        if self.lifecycle.is_over() {
+            self.end_tasks();
+        }
+    }
+
+    /// Ends all tasks. No worker runs any more.
+    pub(crate) fn end_tasks(&self) {
+        self.tasks.close();
+        self.queue.close();
+        drop(self.seat.lock().take());
+    }
+}
+
+/// Sends tasks that may run anywhere to whoever can run them.
+#[derive(Clone)]
+pub(crate) struct Scheduler(pub(crate) Arc<Shared>);
+
+impl Schedule for Scheduler {
+    fn schedule(&self, runnable: Runnable) {
+        if let Some(runnable) = context::push(&self.0, runnable) {
+            self.0.inject(runnable);
+        }
+    }
+
+    fn release(&self, slot: Slot) -> Option<Task> {
+        self.0.tasks.remove(slot)
+    }
+}

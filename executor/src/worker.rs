@@ -1,0 +1,162 @@
+//! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
+
+use crate::context::{self, Next};
+use crate::idle::WokenBy;
+use crate::pace::Pace;
+use crate::runtime::Shared;
+use std::sync::Arc;
+use std::time::Duration;
+use windlass_reactor::Reactor;
+
+/// How many tasks are run before the worker's goal is looked at again.
+const BATCH: usize = 64;
+/// How many tasks of its own a worker runs before it looks at the shared queue.
+const SHARED_QUEUE_INTERVAL: u32 = 61;
+/// How many tasks a worker takes from the shared queue at once, at the most.
+const LARGEST_PART: usize = 128;
+
+/// What a worker runs for: the end of a future, or of the runtime.
+pub(crate) trait Goal {
+    type Output;
+
+    /// Works towards the goal; returns something once it is reached.
+    fn check(&mut self) -> Option<Self::Output>;
+
+    /// Says whether [`check`](Goal::check) has something to do, so that the worker must not sleep.
+    fn is_due(&self) -> bool;
+}
+
+/// One worker, on the thread that runs it.
+pub(crate) struct Worker {
+    shared: Arc<Shared>,
+    index: usize,
+    reactor: Reactor,
+    pace: Pace,
+    polls: u32,
+    /// It was woken by somebody, and has not found work since: see `idle`.
+    is_searching: bool,
+}
+
+impl Worker {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize, reactor: Reactor) -> Self {
+        Self {
+            shared,
+            index,
+            reactor,
+            pace: Pace::new(),
+            polls: 0,
+            is_searching: false,
+        }
+    }
+
+    pub(crate) fn into_reactor(self) -> Reactor {
+        self.reactor
+    }
+
+    /// Runs tasks until the goal is reached. The thread has entered the context of this worker and
+    /// its reactor.
+    pub(crate) fn run<G: Goal>(&mut self, goal: &mut G) -> G::Output {
+        loop {
+            if let Some(output) = goal.check() {
+                self.end_search();
+                return output;
+            }
+            if self.run_batch() {
+                continue;
+            }
+            if !goal.is_due() {
+                self.sleep(goal);
+            }
+        }
+    }
+
+    /// Runs up to [`BATCH`] tasks; returns whether there may be more.
+    fn run_batch(&mut self) -> bool {
+        for _ in 0..BATCH {
+            let Some(next) = self.next_task() else {
+                return false;
+            };
+            self.end_search();
+            self.run_task(next);
+        }
+        true
+    }
+
+    fn run_task(&mut self, next: Next) {
+        let yielded = match next {
+            Next::Anywhere(runnable) => runnable.run().map(Next::Anywhere),
+            Next::Pinned(runnable) => runnable.run().map(Next::Pinned),
+        };
+        if let Some(yielded) = yielded {
+            context::with_queues(|queues| queues.push(yielded));
+        }
+        if self.pace.is_due() {
+            self.look_at_io();
+        }
+    }
+
+    /// Finds the next task: mostly among its own, now and then in the shared queue first.
+    fn next_task(&mut self) -> Option<Next> {
+        self.polls = self.polls.wrapping_add(1);
+        let shared_is_due = self.polls % SHARED_QUEUE_INTERVAL == 0;
+        let shared = &self.shared;
+        context::with_queues(|queues| {
+            queues.pinned.take_mail(&mut queues.pinned_ready);
+            if shared_is_due {
+                shared.queue.take_part(usize::MAX, 1, &mut queues.ready);
+            }
+            queues.pop().or_else(|| {
+                shared
+                    .queue
+                    .take_part(shared.workers.len(), LARGEST_PART, &mut queues.ready);
+                queues.pop()
+            })
+        })
+    }
+
+    /// Work was found: if more is left in the shared queue, the next sleeper is to look for it.
+    #[inline]
+    fn end_search(&mut self) {
+        if std::mem::take(&mut self.is_searching) {
+            self.shared.idle.end_search();
+            if !self.shared.queue.is_empty() {
+                self.shared.wake_one();
+            }
+        }
+    }
+
+    /// Takes in what is ready and due, without waiting.
+    fn look_at_io(&mut self) {
+        self.turn(Some(Duration::ZERO));
+    }
+
+    /// Sleeps in the reactor until there is something to do.
+    fn sleep<G: Goal>(&mut self, goal: &G) {
+        if std::mem::take(&mut self.is_searching) {
+            self.shared.idle.end_search();
+        }
+        self.shared.idle.begin_sleep(self.index);
+        // Whatever came before the worker was listed has woken nobody: it must be seen here.
+        let nothing_to_do = !goal.is_due() && self.shared.queue.is_empty() && !Self::has_own_work();
+        let timeout = if nothing_to_do {
+            None
+        } else {
+            Some(Duration::ZERO)
+        };
+        self.turn(timeout);
+        self.is_searching = self.shared.idle.end_sleep(self.index) == WokenBy::Another;
+    }
+
+    /// Says whether a task of its own is ready.
+    fn has_own_work() -> bool {
+        context::with_queues(|queues| queues.pinned.has_mail() || !queues.is_empty())
+    }
+
+    fn turn(&mut self, timeout: Option<Duration>) {
+        if let Err(error) = self.reactor.turn(timeout) {
+            // The set of descriptors itself is broken: no I/O of this worker can go on.
+            panic!("the reactor of worker {} failed: {error}", self.index);
+        }
+        self.pace.restart();
+    }
+}
