@@ -1,17 +1,16 @@
-//! One open device: whose it is, its names, and what writing to it does.
+//! One open device: whose it is, its names, its lock and those who sleep on it.
 //!
 //! The descriptor that the program gets is a memory file's, so that numbers, flags and inheritance
 //! are real. The file holds the id of the owner: a forked process shares the file, not the memory.
 
-use crate::abi::{ENTRY_SIZE, Entry};
 use crate::complaint::complain;
-use crate::counters::{TALLY, count, count_many};
-use crate::set::{Change, Files, Generation, Set};
+use crate::counters::{TALLY, count};
+use crate::set::{Files, Generation, Set};
 use crate::settings::settings;
 use crate::signals::Blocked;
 use crate::sys::{self, Errno};
 use crate::variant::{Kernel, Variant};
-use crate::violation::{self, Narrowing, Violation};
+use crate::violation::Violation;
 use crate::{numbers, process};
 use libc::c_int;
 use std::os::fd::RawFd;
@@ -26,14 +25,14 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 pub(crate) struct Device {
     pub(crate) variant: Variant,
     /// Opened for writing.
-    writable: bool,
+    pub(crate) writable: bool,
     /// The process that may use it, as far as this process knows; 0 if nobody has used it yet.
     owner: AtomicI32,
     /// How many numbers stand for it in this process.
     names: AtomicUsize,
     state: Mutex<State>,
     /// Told when a `DP_POLL` or a waiting writer goes; Solaris keeps them apart.
-    turn: Condvar,
+    pub(crate) turn: Condvar,
 }
 
 /// What a device's lock protects.
@@ -45,7 +44,7 @@ pub(crate) struct State {
     /// How many calls of `DP_POLL` are in progress.
     pub(crate) polling: usize,
     /// How many writers wait for them to end.
-    writers: usize,
+    pub(crate) writers: usize,
     /// How many calls of `DP_POLL` have had to wait.
     pub(crate) waits: u64,
     /// The event counters of those that sleep.
@@ -143,28 +142,6 @@ impl Device {
         }
     }
 
-    /// Takes what the program has written; returns how many bytes it has taken.
-    pub(crate) fn write(&self, name: RawFd, data: &[u8]) -> Result<usize, Errno> {
-        let _blocked = Blocked::new();
-        self.claim(name)?;
-        let limit = sys::descriptor_limit();
-        self.check_write(data, limit)?;
-        let mut state = self.lock_to_write()?;
-        count(&TALLY.writes);
-        let mut narrowing = Narrowing::default();
-        for bytes in data.chunks_exact(ENTRY_SIZE) {
-            let mut entry = [0; ENTRY_SIZE];
-            entry.copy_from_slice(bytes);
-            let entry = Entry::parse(entry);
-            let change = self.apply(&mut state.set, entry, limit);
-            if let Some(kind) = narrowing.follow(entry, change) {
-                complain(kind, format_args!("descriptor {}", entry.fd));
-            }
-        }
-        state.wake_sleepers();
-        Ok(data.len())
-    }
-
     /// Answers `DP_ISPOLLED`: the bits of a number that is in the set.
     pub(crate) fn is_polled(&self, name: RawFd, fd: RawFd) -> Result<Option<u16>, Errno> {
         let _blocked = Blocked::new();
@@ -249,99 +226,6 @@ impl Device {
         sys::store_process(name, process);
         self.owner.store(process, SeqCst);
     }
-
-    fn check_write(&self, data: &[u8], limit: usize) -> Result<(), Errno> {
-        if !self.writable {
-            complain(
-                Violation::ReadOnlyWrite,
-                format_args!("{} bytes", data.len()),
-            );
-            return Err(Errno(libc::EBADF));
-        }
-        if data.is_empty() {
-            complain(Violation::EmptyWrite, format_args!("nothing to do"));
-        }
-        if data.len() % ENTRY_SIZE != 0 {
-            complain(
-                Violation::PartialEntry,
-                format_args!("{} bytes", data.len()),
-            );
-        }
-        let entries = data.len() / ENTRY_SIZE;
-        if entries > limit {
-            complain(
-                Violation::TooManyEntries,
-                format_args!("{entries}, the limit is {limit}"),
-            );
-            return Err(Errno(libc::EINVAL));
-        }
-        Ok(())
-    }
-
-    /// Takes the lock for a write; on Solaris once no `DP_POLL` is in progress.
-    fn lock_to_write(&self) -> Result<MutexGuard<'_, State>, Errno> {
-        let mut state = self.lock();
-        if state.polling > 0 {
-            complain(
-                Violation::WriteWhilePolled,
-                format_args!("{} waiting", state.polling),
-            );
-        }
-        if self.variant.kernel == Kernel::Solaris {
-            state.writers += 1;
-            while state.polling > 0 && !state.closed {
-                state = self
-                    .turn
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner);
-            }
-            state.writers -= 1;
-            self.turn.notify_all();
-        }
-        if state.closed {
-            Err(Errno(libc::EBADF))
-        } else {
-            Ok(state)
-        }
-    }
-
-    fn apply(&self, set: &mut Set, entry: Entry, limit: usize) -> Change {
-        let fd = entry.fd;
-        let number = numbers::note(fd);
-        let behind = ProcessFiles.is_open(fd).then(|| numbers::generation(fd));
-        let beyond = usize::try_from(fd).is_ok_and(|fd| fd >= limit);
-        let change = set.apply(entry, behind, beyond);
-        match (change, number) {
-            (Change::Entered, Some(number)) => number.watch(),
-            (Change::Left(_), Some(number)) => number.unwatch(),
-            _ => {}
-        }
-        tally(change);
-        if change == Change::Entered && numbers::device(fd).is_some() {
-            complain(
-                Violation::DevicePolled,
-                format_args!("descriptor {fd} is a device"),
-            );
-        }
-        let in_bits = violation::in_bits(entry.events, self.variant.kernel);
-        for kind in in_bits.into_iter().chain(violation::in_change(change)) {
-            complain(
-                kind,
-                format_args!("descriptor {fd}, events {:#06x}", entry.events),
-            );
-        }
-        change
-    }
-}
-
-fn tally(change: Change) {
-    count_many(&TALLY.entries, 1);
-    match change {
-        Change::Entered => count(&TALLY.additions),
-        Change::Widened | Change::Inherited => count(&TALLY.widenings),
-        Change::Left(_) => count(&TALLY.removals),
-        _ => count(&TALLY.redundancies),
-    }
 }
 
 impl State {
@@ -367,7 +251,8 @@ impl State {
         }
     }
 
-    fn wake_sleepers(&self) {
+    /// Makes all who sleep look again.
+    pub(crate) fn wake_sleepers(&self) {
         for &counter in &self.sleepers {
             sys::raise(counter);
         }

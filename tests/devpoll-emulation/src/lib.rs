@@ -76,7 +76,7 @@
 //!
 //! `load` looks everything up before `main`; `interpose` has the C functions, `next` those behind
 //! them; `numbers` says without a lock which descriptor is a device's; `device` is one open device,
-//! `wait` its `DP_POLL`; `set` is the logic of the entries, `abi` the numbers, both without system
+//! `write` and `wait` are what it does; `set` is the logic of the entries, `abi` the numbers, both without system
 //! calls. `violation` judges, `complaint` takes note, `counters` count. `settings` and `variant` read
 //! the environment. `sys` and `signals` make the emulation's own system calls, `process` knows about
 //! forks.
@@ -103,6 +103,7 @@ mod sys;
 mod variant;
 mod violation;
 mod wait;
+mod write;
 
 pub use counters::Counters;
 pub use interpose::{
