@@ -62,7 +62,7 @@ macro_rules! all_scenarios {
             waiting: ordered_interruptions_come ["eintr=3", "solaris,eintr=3"] "";
             waiting: signals_interrupt ["illumos", "restart=no"] "";
             waiting: restarting_signals_start_again ["illumos", "solaris"] "";
-            waiting: handlers_may_write_and_close ["illumos", "solaris"] "";
+            waiting: handlers_may_write_close_and_ask ["illumos", "solaris"] "";
             processes: child_is_refused ["illumos", "solaris"] "foreign-process";
             processes: first_user_owns_on_illumos ["illumos"] "foreign-process";
             processes: opener_owns_on_solaris ["solaris"] "foreign-process";

@@ -87,22 +87,46 @@ pub(crate) fn set_goes_with_the_last_name(_: &Report) {
     assert_eq!(next.now(), []);
 }
 
+/// Lists what is open.
+fn open_numbers() -> Vec<c_int> {
+    let numbers = std::fs::read_dir("/proc/self/fd").unwrap();
+    let numbers = numbers.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut numbers: Vec<_> = numbers.map(|number| number.parse().unwrap()).collect();
+    // The listing had one, too.
+    numbers.retain(|&number| is_open(number));
+    numbers
+}
+
+fn is_open(fd: c_int) -> bool {
+    // SAFETY: the command takes no argument.
+    unsafe { libc::fcntl(fd, libc::F_GETFD) >= 0 }
+}
+
 pub(crate) fn numbers_of_the_emulation_are_hidden(_: &Report) {
+    let before = open_numbers();
     let device = Device::open();
     let (reader, writer) = pipe();
     device.put(&[(reader, POLLIN)]);
-    for fd in 3..2048 {
-        if ![device.0, reader, writer].contains(&fd) {
-            // SAFETY: this scenario has nothing else open; the test program holds no others.
-            unsafe { libc::close(fd) };
-        }
+    let mut hidden = open_numbers();
+    hidden.retain(|fd| !before.contains(fd) && ![device.0, reader, writer].contains(fd));
+    assert!(!hidden.is_empty(), "the scenario is about nothing");
+    let lowest = *hidden.iter().min().unwrap();
+    for &fd in &hidden {
+        // SAFETY: the number is not this program's, and must be refused.
+        assert_eq!((unsafe { libc::close(fd) }, errno()), (-1, libc::EBADF));
     }
-    // SAFETY: likewise.
-    checked(unsafe { libc::close_range(writer.unsigned_abs() + 1, u32::MAX, 0) }).unwrap();
+    // SAFETY: this program has nothing open from there on.
+    checked(unsafe { libc::close_range(lowest.unsigned_abs(), u32::MAX, 0) }).unwrap();
+    assert!(hidden.iter().all(|&fd| is_open(fd)));
     assert_eq!(device.poll(8, 1), Ok(vec![]));
     send(writer);
     assert_eq!(device.now(), [(reader, POLLIN)]);
     device.put(&[(reader, POLLREMOVE)]);
+    close(device.0);
+    assert!(
+        !hidden.iter().any(|&fd| is_open(fd)),
+        "they go with the device"
+    );
 }
 
 pub(crate) fn reading_and_unknown_requests_fail(report: &Report) {

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 /// Where the handler writes to, if anywhere.
 static WAKER: AtomicI32 = AtomicI32::new(-1);
+/// The device that the handler asks, if any.
+static ASKED: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn handle(_: c_int) {
     HANDLED.fetch_add(1, SeqCst);
@@ -20,6 +22,10 @@ extern "C" fn handle(_: c_int) {
     if waker >= 0 {
         send(waker);
         close(dup(waker));
+    }
+    let device = ASKED.load(SeqCst);
+    if device >= 0 {
+        assert!(Device(device).is_polled(0).is_ok());
     }
 }
 
@@ -189,11 +195,12 @@ pub(crate) fn restarting_signals_start_again(report: &Report) {
     assert_eq!(outcome.unwrap()[0].fd, reader);
 }
 
-pub(crate) fn handlers_may_write_and_close(_: &Report) {
+pub(crate) fn handlers_may_write_close_and_ask(_: &Report) {
     catch(libc::SA_RESTART);
     let device = Device::open();
     let (reader, writer) = pipe();
     WAKER.store(dup(writer), SeqCst);
+    ASKED.store(device.0, SeqCst);
     let thread = this_thread();
     let done = AtomicUsize::new(0);
     std::thread::scope(|scope| {
