@@ -13,26 +13,32 @@ use crate::{Totals, sys};
 /// How many events one wait may bring.
 const EVENTS: usize = 1_024;
 
-/// Serves connections of `listener` until a signal asks for the end.
-pub(crate) fn run(listener: &OwnedFd, mut service: Service) -> io::Result<Totals> {
+/// Serves connections of `listener` until `stop` is readable.
+pub(crate) fn run(listener: &OwnedFd, stop: RawFd, mut service: Service) -> io::Result<Totals> {
     let listener = listener.as_raw_fd();
     let epoll = sys::epoll_create()?;
     sys::epoll_add(epoll, listener)?;
+    sys::epoll_add(epoll, stop)?;
 
     let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS];
     let mut totals = Totals::default();
-    while !sys::stopped() {
+    loop {
         let count = sys::epoll_wait(epoll, &mut events)?;
         for event in &events[..count] {
             let descriptor = event.u64 as RawFd;
-            if descriptor == listener {
+            // Connections got their numbers after the set, the other two before it: one
+            // comparison for the common case.
+            if descriptor > epoll {
+                if service.serve(descriptor, &mut totals.answers) == Outcome::Closed {
+                    sys::close(descriptor);
+                }
+            } else if descriptor == listener {
                 totals.connections += accept_all(epoll, listener)?;
-            } else if service.serve(descriptor, &mut totals.answers) == Outcome::Closed {
-                sys::close(descriptor);
+            } else {
+                return Ok(totals);
             }
         }
     }
-    Ok(totals)
 }
 
 /// Accepts and adds every connection that waits, and returns how many there were.

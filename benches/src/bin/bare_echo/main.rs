@@ -83,15 +83,15 @@ fn main() -> ExitCode {
 
 /// Listens, says where, and serves until a signal asks for the end.
 fn serve(arguments: &Arguments) -> io::Result<Totals> {
-    sys::stop_on_signals();
+    let stop = sys::stop_signals()?;
     let listener = listen(arguments.listen)?;
     println!("listening on {}", listener.local_addr()?);
 
     let service = Service::new(arguments.http);
     let listener = OwnedFd::from(listener);
     match arguments.mechanism {
-        Mechanism::Epoll => epoll::run(&listener, service),
-        Mechanism::Poll => poll::run(&listener, service),
+        Mechanism::Epoll => epoll::run(&listener, stop, service),
+        Mechanism::Poll => poll::run(&listener, stop, service),
     }
 }
 

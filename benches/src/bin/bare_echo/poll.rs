@@ -6,12 +6,17 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use crate::service::{Outcome, Service};
 use crate::{Totals, sys};
 
-/// Serves connections of `listener` until a signal asks for the end.
-pub(crate) fn run(listener: &OwnedFd, mut service: Service) -> io::Result<Totals> {
-    // The listener is the first entry and never moves.
-    let mut entries = vec![readable(listener.as_raw_fd())];
+/// The entry of the listener.
+const LISTENER: usize = 0;
+/// The entry of the descriptor that asks for the end; connections follow it.
+const STOP: usize = 1;
+
+/// Serves connections of `listener` until `stop` is readable.
+pub(crate) fn run(listener: &OwnedFd, stop: RawFd, mut service: Service) -> io::Result<Totals> {
+    // The first two never move.
+    let mut entries = vec![readable(listener.as_raw_fd()), readable(stop)];
     let mut totals = Totals::default();
-    while !sys::stopped() {
+    while entries[STOP].revents == 0 {
         let ready = sys::poll(&mut entries)?;
         serve_ready(&mut entries, ready, &mut service, &mut totals);
     }
@@ -37,11 +42,13 @@ fn serve_ready(
         }
         left -= 1;
         let descriptor = entries[index].fd;
-        if index == 0 {
+        if index > STOP {
+            if service.serve(descriptor, &mut totals.answers) == Outcome::Closed {
+                sys::close(descriptor);
+                entries.swap_remove(index);
+            }
+        } else if index == LISTENER {
             totals.connections += accept_all(entries, descriptor);
-        } else if service.serve(descriptor, &mut totals.answers) == Outcome::Closed {
-            sys::close(descriptor);
-            entries.swap_remove(index);
         }
     }
 }

@@ -92,9 +92,6 @@ fn write_all(descriptor: RawFd, mut bytes: &[u8]) -> io::Result<()> {
                     revents: 0,
                 };
                 sys::poll(&mut [writable])?;
-                if sys::stopped() {
-                    return Err(io::ErrorKind::Interrupted.into());
-                }
             }
             Err(error) => return Err(error),
         }

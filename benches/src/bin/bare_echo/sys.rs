@@ -6,27 +6,25 @@
 
 use std::io;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set by the signal handler, read after each wait.
-static STOPPED: AtomicBool = AtomicBool::new(false);
-
-/// Makes SIGINT and SIGTERM set the flag that [`stopped`] reads, and end the wait that they meet.
-pub(crate) fn stop_on_signals() {
-    extern "C" fn stop(_signal: libc::c_int) {
-        STOPPED.store(true, Ordering::Relaxed);
-    }
-    let handler = stop as extern "C" fn(libc::c_int) as libc::sighandler_t;
+/// Returns a descriptor that becomes readable when SIGINT or SIGTERM comes, and keeps both from
+/// ending the process.
+///
+/// A handler that sets a flag would lose the signal that comes between the look at the flag and
+/// the wait.
+pub(crate) fn stop_signals() -> io::Result<RawFd> {
+    // SAFETY: a `sigset_t` of zeros is a valid value to hand to `sigemptyset`.
+    let mut signals: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `signals` is valid for writes.
+    unsafe { libc::sigemptyset(&mut signals) };
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: the handler only stores to an atomic, which is allowed in a signal handler, and
-        // it has the signature that `signal` expects.
-        unsafe { libc::signal(signal, handler) };
+        // SAFETY: `signals` is an initialized set and `signal` a signal's number.
+        unsafe { libc::sigaddset(&mut signals, signal) };
     }
-}
-
-/// Tells whether a signal has asked for the end.
-pub(crate) fn stopped() -> bool {
-    STOPPED.load(Ordering::Relaxed)
+    // SAFETY: `signals` is initialized, and null says that the old mask is not wanted.
+    checked(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &signals, std::ptr::null_mut()) })?;
+    // SAFETY: `signals` is initialized and only read.
+    checked(unsafe { libc::signalfd(-1, &signals, libc::SFD_CLOEXEC) })
 }
 
 /// Opens an epoll set.
@@ -46,21 +44,21 @@ pub(crate) fn epoll_add(epoll: RawFd, descriptor: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for events and returns how many of `events` were written; none when a signal came.
+/// Waits for events and returns how many of `events` were written.
 pub(crate) fn epoll_wait(epoll: RawFd, events: &mut [libc::epoll_event]) -> io::Result<usize> {
     let (first, length) = (events.as_mut_ptr(), events.len() as libc::c_int);
     // SAFETY: `first` is valid for writes of `length` events for as long as the call takes.
-    none_if_interrupted(checked(unsafe {
+    count(checked(unsafe {
         libc::epoll_wait(epoll, first, length, -1)
     }))
 }
 
-/// Waits until one of `entries` is ready and returns how many are; none when a signal came.
+/// Waits until one of `entries` is ready and returns how many are.
 pub(crate) fn poll(entries: &mut [libc::pollfd]) -> io::Result<usize> {
     let (first, length) = (entries.as_mut_ptr(), entries.len() as libc::nfds_t);
     // SAFETY: `first` is valid for reads and writes of `length` entries for as long as the call
     // takes.
-    none_if_interrupted(checked(unsafe { libc::poll(first, length, -1) }))
+    count(checked(unsafe { libc::poll(first, length, -1) }))
 }
 
 /// Accepts one connection, non-blocking and closed on exec.
@@ -102,8 +100,8 @@ fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
     }
 }
 
-/// Turns an interrupted wait into one without events.
-fn none_if_interrupted(answer: io::Result<libc::c_int>) -> io::Result<usize> {
+/// Returns the count that a wait answers with; none when a stop and continue has interrupted it.
+fn count(answer: io::Result<libc::c_int>) -> io::Result<usize> {
     match answer {
         Ok(count) => Ok(count as usize),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
