@@ -11,14 +11,23 @@ children=()
 # Wide open: 15,000 connections take as many descriptors in the server and in the client.
 ulimit -n "$(ulimit -Hn)"
 
-# Ends whatever still runs and removes the scratch folder.
+# Ends whatever this shell has started and still runs.
+end_children() {
+    local child
+    # In one group, so that the shell's own words about killed children are not shown.
+    {
+        for child in "${children[@]}"; do
+            kill -KILL "$child" || true
+        done
+        wait || true
+    } 2>/dev/null
+}
+
+# Ends the children and removes the scratch folder.
 clean_up() {
     local status=$?
     trap - EXIT
-    for child in "${children[@]}"; do
-        kill -KILL "$child" 2>/dev/null || true
-    done
-    wait 2>/dev/null || true
+    end_children
     rm -rf "$scratch"
     exit "$status"
 }
