@@ -90,7 +90,7 @@ serve_socat() {
     log=$scratch/$1.log
     launch "$log" socat -d -d -b 65536 "${@:2}"
     server=$launched
-    until_true 10 grep -q 'listening on AF=2' "$log.err" || die "socat does not listen: $*"
+    until_true 10 grep -qs 'listening on AF=2' "$log.err" || die "socat does not listen: $*"
     address=$(sed -n 's/.*listening on AF=2 //p' "$log.err" | head -n 1)
 }
 

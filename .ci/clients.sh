@@ -232,7 +232,7 @@ bench_iperf() {
     local iperf_port
     iperf_port=$(free_port)
     launch "$scratch/iperf" iperf3 --server --bind 127.0.0.1 --port "$iperf_port" --forceflush
-    until_true 10 grep -q 'Server listening' "$scratch/iperf"
+    until_true 10 grep -qs 'Server listening' "$scratch/iperf"
     serve proxy_iperf "$proxy_program" --listen "$any" --upstream "127.0.0.1:$iperf_port"
     timeout 60 iperf3 --client 127.0.0.1 --port "$(port "$address")" --time 2 --format m "$@" \
         >"$scratch/iperf.client"

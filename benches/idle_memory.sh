@@ -22,7 +22,7 @@ hold() {
     launch "$scratch/idle.log" "$tools/load" idle --connect "$address" --count "$1" \
         --hold-seconds 600 "${@:2}"
     idle=$launched
-    until_true 60 grep -q "^ready $1\$" "$scratch/idle.log" ||
+    until_true 60 grep -qs "^ready $1\$" "$scratch/idle.log" ||
         die "cannot open $1 connections: $(cat "$scratch/idle.log.err")"
     until_true 60 holds_descriptors "$server" $((before + $1)) || die "does not accept $1"
 }

@@ -119,6 +119,8 @@ holds_descriptors() {
 launch() {
     local log=$1
     shift
+    # Whoever looks before the child has begun must not find what an earlier one has written.
+    rm -f "$log" "$log.err"
     env --default-signal=INT,QUIT "$@" >"$log" 2>"$log.err" </dev/null &
     launched=$!
     children+=("$launched")
@@ -126,7 +128,7 @@ launch() {
 
 # listens PID LOG: whether the server has said where it listens, or has ended.
 listens() {
-    grep -q '^listening on ' "$2" || ! running "$1"
+    grep -qs '^listening on ' "$2" || ! running "$1"
 }
 
 # serve NAME COMMAND...: starts a server, waits until it listens, and leaves its process id in

@@ -53,6 +53,8 @@ struct Fates {
     served: usize,
     /// Connections that ended without it.
     failed: usize,
+    /// How many were served, and open, when the first was closed.
+    at_once: Option<usize>,
     /// The first failure, which stands for the others.
     reason: Option<String>,
 }
@@ -73,9 +75,7 @@ impl Crowd {
             wait(&waiting)?;
             fates.sort(&mut waiting, &mut held);
             if Instant::now() >= release {
-                if !held.is_empty() {
-                    println!("{} served before any was closed", fates.served);
-                }
+                fates.at_once.get_or_insert(held.len());
                 held.clear();
             }
         }
