@@ -87,8 +87,12 @@ impl Crowd {
         let Fates {
             served,
             failed,
+            at_once,
             reason,
         } = fates;
+        if let Some(at_once) = at_once {
+            println!("{at_once} served before any was closed");
+        }
         let seconds = elapsed.as_secs_f64();
         println!("{served} served, {failed} failed, {late} late, {seconds:.1} s");
         if let Some(reason) = reason {
