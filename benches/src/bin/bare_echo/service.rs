@@ -1,0 +1,99 @@
+//! What is done with a connection that has something to read.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use crate::sys;
+
+/// The answer to each request.
+const ANSWER: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: keep-alive\r\n\r\nHello, world!";
+
+/// What serving a connection has come to.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It goes on.
+    Open,
+    /// It is over and should be closed.
+    Closed,
+}
+
+/// Serves one connection after another with one buffer for all.
+pub(crate) struct Service {
+    /// What was read last.
+    buffer: Box<[u8]>,
+    /// Whether requests are answered instead of echoed.
+    http: bool,
+}
+
+impl Service {
+    /// Makes a service that echoes, or answers HTTP requests.
+    pub(crate) fn new(http: bool) -> Self {
+        Service {
+            buffer: vec![0; 64 * 1_024].into_boxed_slice(),
+            http,
+        }
+    }
+
+    /// Reads once and answers what was read, counting in `answers`.
+    pub(crate) fn serve(&mut self, descriptor: RawFd, answers: &mut u64) -> Outcome {
+        match sys::read(descriptor, &mut self.buffer) {
+            Ok(0) => Outcome::Closed,
+            Ok(count) if self.http => answer(descriptor, &self.buffer[..count], answers),
+            Ok(count) => {
+                *answers += 1;
+                if write_all(descriptor, &self.buffer[..count]).is_ok() {
+                    Outcome::Open
+                } else {
+                    Outcome::Closed
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Outcome::Open,
+            Err(_) => Outcome::Closed,
+        }
+    }
+}
+
+/// Answers each request that ends in `bytes`.
+///
+/// A request that comes in two pieces counts where its end comes, and one whose end itself is cut
+/// in two is lost: the clients this is for send each request whole.
+fn answer(descriptor: RawFd, bytes: &[u8], answers: &mut u64) -> Outcome {
+    let requests = bytes.windows(4).filter(|end| end == b"\r\n\r\n").count();
+    for _ in 0..requests {
+        *answers += 1;
+        if write_all(descriptor, ANSWER).is_err() {
+            return Outcome::Closed;
+        }
+    }
+    if asks_to_close(bytes) {
+        Outcome::Closed
+    } else {
+        Outcome::Open
+    }
+}
+
+/// Tells whether a request is of HTTP/1.0 and does not ask to keep the connection.
+fn asks_to_close(bytes: &[u8]) -> bool {
+    let has = |wanted: &[u8]| bytes.windows(wanted.len()).any(|part| part == wanted);
+    has(b" HTTP/1.0\r\n") && !has(b"eep-Alive") && !has(b"eep-alive")
+}
+
+/// Writes all of `bytes`, waiting for this one connection when it must.
+fn write_all(descriptor: RawFd, mut bytes: &[u8]) -> io::Result<()> {
+    loop {
+        match sys::write(descriptor, bytes) {
+            Ok(count) if count == bytes.len() => return Ok(()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let writable = libc::pollfd {
+                    fd: descriptor,
+                    events: libc::POLLOUT,
+                    revents: 0,
+                };
+                sys::poll(&mut [writable])?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
