@@ -118,14 +118,14 @@ unsafe fn end<F: Future, S: Schedule>(task: Reference, mut ended: Ended<F::Outpu
     // SAFETY: The future is gone, so its place is free for the output.
     cell.with_output(|output| unsafe { output.write(ended) });
     let references = release(cell, &task);
-    match task.state().transition_to_complete() {
+    match task.state().transition_to_complete(references) {
         ToComplete::DropOutput => discard_panic(contain(|| {
             // SAFETY: The output was written above, and no handle will ever look at it.
             cell.with_output(|output| unsafe { ptr::drop_in_place(output) });
         })),
         // SAFETY: The state has given us the waker.
         ToComplete::WakeJoiner => unsafe { wake_joiner(&task) },
-        ToComplete::Nothing => {}
+        ToComplete::Nothing => return task.forget(),
     }
     let last = task.state().drop_references(references);
     // SAFETY: The step gave up this reference, and has found whether it was the last.

@@ -45,7 +45,9 @@ pub(crate) use runnable::{Runnable, Task};
 
 /// Where tasks go.
 ///
-/// Every cell holds one, so it should be no more than a pointer to what the executor shares.
+/// Every cell holds one, so it should be no more than a pointer to what the executor shares. As
+/// runnables and wakers keep their cell, that in turn is kept by whatever is left in its own queues:
+/// they must be emptied when it shuts down.
 pub(crate) trait Schedule: Send + Sync + 'static {
     /// Queues a task that was idle and has been woken or aborted.
     ///

@@ -125,7 +125,7 @@ pub(super) enum ToComplete {
     DropOutput,
     /// Take and wake the join waker, which is now the caller's.
     WakeJoiner,
-    /// Nothing: the handle will look by itself.
+    /// Nothing: the handle will look by itself, and the references are given up.
     Nothing,
 }
 
@@ -234,19 +234,25 @@ impl State {
     }
 
     /// Publishes the output, which was stored before (rules 4 and 5).
-    pub(super) fn transition_to_complete(&self) -> ToComplete {
-        let before = self.0.fetch_add(COMPLETE - RUNNING, AcqRel);
-        debug_assert!(
-            before & (RUNNING | COMPLETE) == RUNNING,
-            "a task ended out of turn"
-        );
-        if before & HANDLE == 0 {
-            ToComplete::DropOutput
-        } else if before & JOINING != 0 {
-            ToComplete::WakeJoiner
-        } else {
-            ToComplete::Nothing
-        }
+    ///
+    /// If nothing is left to do, `count` references are given up in the same step; they are not the
+    /// last, for the handle has one.
+    pub(super) fn transition_to_complete(&self, count: usize) -> ToComplete {
+        self.transition(|now| {
+            debug_assert!(
+                now & (RUNNING | COMPLETE) == RUNNING,
+                "a task ended out of turn"
+            );
+            let complete = now - RUNNING + COMPLETE;
+            if now & HANDLE == 0 {
+                (Some(complete), ToComplete::DropOutput)
+            } else if now & JOINING != 0 {
+                (Some(complete), ToComplete::WakeJoiner)
+            } else {
+                debug_assert!(now / REFERENCE > count, "the handle has a reference");
+                (Some(complete - count * REFERENCE), ToComplete::Nothing)
+            }
+        })
     }
 
     /// Completes a task whose handle is gone, and gives up `count` references in the same step.

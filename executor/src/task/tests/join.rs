@@ -157,6 +157,7 @@ fn the_error_says_what_happened() {
     let handle = toy.spawn(std::future::pending::<()>());
     let id = handle.id();
     toy.shut_down();
+    toy.run();
     let error = handle.wait().unwrap_err();
     assert_eq!(error.id(), id);
     let error = error.try_into_panic().unwrap_err();

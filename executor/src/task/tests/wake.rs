@@ -124,6 +124,8 @@ fn the_executor_sees_which_task_it_is() {
     let live = toy.live.lock().unwrap();
     assert_eq!(live[0].id(), handle.id());
     assert_eq!(live[0].spawned_at(), runnable.spawned_at());
+    drop(live);
+    toy.shut_down();
 }
 
 #[cfg(target_pointer_width = "64")]
