@@ -1,1 +1,38 @@
-//! Placeholder head; the map of the crate goes here.
+//! Async TCP on the windlass reactor, under any executor.
+//!
+//! The order to read this crate in:
+//!
+//! 1. [`TcpStream`] (`tcp/stream.rs`): an operation is tried, and where it would block, the task
+//!    waits for the reactor. How a stream is connected is in `tcp/connect.rs`; its halves are in
+//!    `tcp/split.rs` (borrowed) and `tcp/owned.rs`.
+//! 2. [`TcpListener`] (`tcp/listener.rs`): what happens between a call of `accept` and a stream is
+//!    in `tcp/accept.rs`; how it waits when descriptors run out is in `tcp/shortage.rs`.
+//! 3. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
+//!    threads of their own (`resolve/`).
+//! 4. [`io`]: copying, in one direction or both (`copy/`).
+//! 5. The traits of other crates (`compat/`).
+//!
+//! What differs between systems is in one table, `system.rs`. There is no unsafe code: system
+//! calls go through std, socket2, and rustix where these stop.
+//!
+//! No executor is needed but one that polls futures: a thread that has no reactor is served by the
+//! one that the reactor crate starts for the process.
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod compat;
+mod copy;
+pub mod io;
+mod resolve;
+mod system;
+mod tcp;
+
+pub use address::ToAddresses;
+pub use resolve::{LookupError, lookup_host};
+pub use std::net::Shutdown;
+pub use tcp::{
+    BindError, Incoming, OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, TcpListener,
+    TcpStream, WriteHalf,
+};
+pub use windlass_reactor::Direction;

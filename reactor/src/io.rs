@@ -428,7 +428,8 @@ impl<T: AsFd> Future for Ready<'_, T> {
     }
 }
 
-/// The future of [`Async::io_with`].
+/// The future of [`Async::io_with`]. Once it is done, it may be polled again, to run the operation
+/// anew; so those who do the same over and over need to make it once.
 ///
 /// # Cancel safety
 ///

@@ -1,0 +1,147 @@
+//! Copying in both directions between two streams.
+
+use super::one_way::OneWay;
+use super::{CopyFrom, CopyTo};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use windlass_reactor::time::{Sleep, sleep};
+
+/// Copies from `a` to `b` and from `b` to `a` until both have ended; returns how many bytes went
+/// from `a` to `b`, and from `b` to `a`.
+///
+/// When one side has ended, the other is told by shutting its write direction down, and what it
+/// still has to say is copied on. While a direction waits for its reader it holds no buffer.
+///
+/// ```no_run
+/// # async fn example(client: windlass_net::TcpStream) -> std::io::Result<()> {
+/// use std::time::Duration;
+/// use windlass_net::TcpStream;
+/// use windlass_net::io::copy_bidirectional;
+///
+/// let upstream = TcpStream::connect("127.0.0.1:8080").await?;
+/// let (up, down) = copy_bidirectional(&client, &upstream)
+///     .idle_timeout(Duration::from_secs(60))
+///     .await?;
+/// println!("{up} bytes up, {down} bytes down");
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+///
+/// The first of either stream, at which the other direction ends, too;
+/// [`CopyBidirectional::moved`] tells how far both have come. `TimedOut` if an
+/// [idle timeout](CopyBidirectional::idle_timeout) was asked for and reached.
+///
+/// # Cancel safety
+///
+/// Bytes that were read and not written, which is at most 64 KiB a direction while its writer is
+/// blocked, are lost when it is dropped; and it can be awaited through `&mut`, so as not to drop it.
+pub fn copy_bidirectional<A, B>(a: A, b: B) -> CopyBidirectional<A, B>
+where
+    A: CopyFrom + CopyTo,
+    B: CopyFrom + CopyTo,
+{
+    CopyBidirectional {
+        a,
+        b,
+        there: OneWay::default(),
+        back: OneWay::default(),
+        idle: None,
+    }
+}
+
+/// The future of [`copy_bidirectional`].
+#[derive(Debug)]
+#[must_use = "a future does nothing unless it is awaited"]
+pub struct CopyBidirectional<A, B> {
+    a: A,
+    b: B,
+    /// From `a` to `b`.
+    there: OneWay,
+    /// From `b` to `a`.
+    back: OneWay,
+    idle: Option<Idle>,
+}
+
+impl<A, B> CopyBidirectional<A, B> {
+    /// Has it end with an error when no byte was moved in either direction for `limit`.
+    pub fn idle_timeout(mut self, limit: Duration) -> Self {
+        self.idle = Some(Idle {
+            limit,
+            moved_at: None,
+            sleep: sleep(limit),
+        });
+        self
+    }
+
+    /// Returns how many bytes went from `a` to `b`, and from `b` to `a`, so far.
+    pub fn moved(&self) -> (u64, u64) {
+        (self.there.moved(), self.back.moved())
+    }
+}
+
+impl<A, B> Unpin for CopyBidirectional<A, B> {}
+
+impl<A, B> Future for CopyBidirectional<A, B>
+where
+    A: CopyFrom + CopyTo,
+    B: CopyFrom + CopyTo,
+{
+    type Output = io::Result<(u64, u64)>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let copy = self.get_mut();
+        let moved = copy.moved();
+        // Both are polled each time, whichever the task was woken for.
+        let there = copy.there.poll(context, &mut copy.a, &mut copy.b)?;
+        let back = copy.back.poll(context, &mut copy.b, &mut copy.a)?;
+        if there.is_ready() && back.is_ready() {
+            return Poll::Ready(Ok(copy.moved()));
+        }
+        let has_moved = copy.moved() != moved;
+        match &mut copy.idle {
+            Some(idle) => idle.poll(context, has_moved).map(Err),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// Watches that bytes are moved.
+#[derive(Debug)]
+struct Idle {
+    limit: Duration,
+    /// When bytes were moved since the timer was set.
+    moved_at: Option<Instant>,
+    /// Set anew only when it ends, so that moving bytes doesn't touch the timers.
+    sleep: Sleep,
+}
+
+impl Idle {
+    fn poll(&mut self, context: &mut Context<'_>, has_moved: bool) -> Poll<io::Error> {
+        if has_moved {
+            self.moved_at = Some(Instant::now());
+        }
+        while Pin::new(&mut self.sleep).poll(context).is_ready() {
+            let until = self
+                .moved_at
+                .take()
+                .and_then(|moved_at| moved_at.checked_add(self.limit));
+            match until {
+                Some(until) => self.sleep.reset(until),
+                None => return Poll::Ready(self.error()),
+            }
+        }
+        Poll::Pending
+    }
+
+    fn error(&self) -> io::Error {
+        let limit = self.limit;
+        io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("no byte was moved in either direction for {limit:?}"),
+        )
+    }
+}

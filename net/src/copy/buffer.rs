@@ -1,0 +1,113 @@
+//! The space that bytes are copied through.
+//!
+//! Each thread keeps one piece, lent to whatever copy is being polled. Between two polls a copy has
+//! none, unless bytes are left that couldn't be written: so idle connections cost no buffer.
+
+use std::cell::Cell;
+
+/// Large enough that a system call costs little a byte.
+const SIZE: usize = 64 * 1024;
+/// What is left over, if it is no more than this, moves to a piece of its own size.
+const SMALL: usize = SIZE / 4;
+
+thread_local! {
+    static SPARE: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
+}
+
+/// Space of this thread, which goes back to it when dropped.
+pub(super) struct Lent(Option<Box<[u8]>>);
+
+impl Lent {
+    pub(super) fn take() -> Self {
+        // A thread that is ending has no spare piece any more.
+        let spare = SPARE.try_with(Cell::take).ok().flatten();
+        Self(Some(spare.unwrap_or_else(|| vec![0; SIZE].into())))
+    }
+
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        self.0.as_deref_mut().unwrap_or_default()
+    }
+
+    /// Keeps the bytes from `start` to `end` for later.
+    pub(super) fn keep(mut self, start: usize, end: usize) -> Kept {
+        if end - start <= SMALL {
+            let bytes = self.space()[start..end].into();
+            return Kept {
+                bytes,
+                start: 0,
+                end: end - start,
+            };
+        }
+        let bytes = self.0.take().unwrap_or_default();
+        Kept { bytes, start, end }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(bytes) = self.0.take() {
+            give_back(bytes);
+        }
+    }
+}
+
+fn give_back(bytes: Box<[u8]>) {
+    if bytes.len() == SIZE {
+        // The piece that is replaced, if any, is freed.
+        let _ = SPARE.try_with(|spare| spare.set(Some(bytes)));
+    }
+}
+
+/// Bytes that were read and not yet written.
+#[derive(Debug)]
+pub(super) struct Kept {
+    bytes: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Kept {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Takes in that the first `count` of the bytes were written.
+    pub(super) fn advance(&mut self, count: usize) {
+        self.start += count;
+        debug_assert!(self.start <= self.end);
+    }
+
+    /// Has the thread use the space again.
+    pub(super) fn give_back(self) {
+        give_back(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lent, SIZE, SMALL};
+
+    #[test]
+    fn what_is_left_is_kept_and_the_space_is_used_again() {
+        let mut lent = Lent::take();
+        let address = lent.space().as_ptr();
+        lent.space()[..5].copy_from_slice(b"abcde");
+        let mut kept = lent.keep(1, 5);
+        assert_eq!(kept.bytes(), b"bcde");
+        kept.advance(3);
+        assert_eq!(kept.bytes(), b"e");
+        kept.give_back();
+        assert_eq!(Lent::take().space().as_ptr(), address);
+    }
+
+    #[test]
+    fn much_is_kept_where_it_is() {
+        let mut lent = Lent::take();
+        let address = lent.space().as_ptr();
+        let kept = lent.keep(0, SMALL + 1);
+        assert_eq!(kept.bytes().as_ptr(), address);
+        assert_ne!(Lent::take().space().as_ptr(), address);
+        kept.give_back();
+        assert_eq!(Lent::take().space().len(), SIZE);
+    }
+}

@@ -1,0 +1,5 @@
+//! Copying between streams.
+
+#[cfg(feature = "futures-io")]
+pub use crate::compat::FuturesIo;
+pub use crate::copy::{Copy, CopyBidirectional, CopyFrom, CopyTo, copy, copy_bidirectional};

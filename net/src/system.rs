@@ -1,0 +1,122 @@
+//! The system calls on sockets that differ between systems, in one table.
+//!
+//! Linux and most of the BSDs make a socket that doesn't block and is closed on exec in one call
+//! (`accept4`, and flags of `socket`), and write without `SIGPIPE` by a flag (`MSG_NOSIGNAL`).
+//! Apple's systems have neither: the flags are set by calls of their own, and the signal is turned
+//! off for the socket (`SO_NOSIGPIPE`), which accepted sockets inherit.
+
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendFlags, SocketAddrAny};
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// How many buffers one vectored call may have (`IOV_MAX`).
+const MOST_BUFFERS: usize = 1024;
+
+/// Runs `operation` until no signal interrupts it.
+#[inline]
+pub(crate) fn retry<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    loop {
+        match operation() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Makes a TCP socket for `address` that doesn't block and is closed on exec.
+pub(crate) fn tcp_socket(address: SocketAddr) -> io::Result<socket2::Socket> {
+    let domain = socket2::Domain::for_address(address);
+    let protocol = Some(socket2::Protocol::TCP);
+    #[cfg(not(target_vendor = "apple"))]
+    let socket = socket2::Socket::new(domain, socket2::Type::STREAM.nonblocking(), protocol)?;
+    #[cfg(target_vendor = "apple")]
+    let socket = {
+        let socket = socket2::Socket::new(domain, socket2::Type::STREAM, protocol)?;
+        socket.set_nonblocking(true)?;
+        socket
+    };
+    Ok(socket)
+}
+
+/// Accepts one connection as a socket that doesn't block and is closed on exec.
+///
+/// The address is missing where the peer was gone before it could be told.
+pub(crate) fn accept(listener: BorrowedFd<'_>) -> Result<(OwnedFd, Option<SocketAddr>), Errno> {
+    let (socket, address) = accept_any(listener)?;
+    let address = address.and_then(|address| SocketAddr::try_from(address).ok());
+    Ok((socket, address))
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn accept_any(listener: BorrowedFd<'_>) -> Result<(OwnedFd, Option<SocketAddrAny>), Errno> {
+    use rustix::net::{SocketFlags, acceptfrom_with};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// The kernel is too old for `accept4`, or an emulator doesn't know it.
+    static MISSING: AtomicBool = AtomicBool::new(false);
+
+    if !MISSING.load(Ordering::Relaxed) {
+        match acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+            Err(Errno::NOSYS) => MISSING.store(true, Ordering::Relaxed),
+            done => return done,
+        }
+    }
+    accept_and_set_flags(listener)
+}
+
+#[cfg(target_vendor = "apple")]
+fn accept_any(listener: BorrowedFd<'_>) -> Result<(OwnedFd, Option<SocketAddrAny>), Errno> {
+    accept_and_set_flags(listener)
+}
+
+/// Accepts without `accept4`: what the socket inherits differs between systems, so that both flags
+/// are set, whatever they are.
+fn accept_and_set_flags(
+    listener: BorrowedFd<'_>,
+) -> Result<(OwnedFd, Option<SocketAddrAny>), Errno> {
+    let (socket, address) = rustix::net::acceptfrom(listener)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    Ok((socket, address))
+}
+
+#[cfg(not(target_vendor = "apple"))]
+const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const NO_SIGNAL: SendFlags = SendFlags::empty();
+
+/// Sends from several buffers without `SIGPIPE`, which `writev` would raise.
+pub(crate) fn send_vectored(socket: impl AsFd, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+    let buffers = &buffers[..buffers.len().min(MOST_BUFFERS)];
+    let mut no_control = SendAncillaryBuffer::default();
+    Ok(rustix::net::sendmsg(
+        socket,
+        buffers,
+        &mut no_control,
+        NO_SIGNAL,
+    )?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::accept_and_set_flags;
+    use std::io::{self, Read};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    /// E5: without `accept4`, the flags are there all the same.
+    #[test]
+    fn accepts_without_accept4() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (socket, address) = accept_and_set_flags(listener.as_fd()).unwrap();
+        let flags = rustix::io::fcntl_getfd(&socket).unwrap();
+        assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
+        let would_block = TcpStream::from(socket).read(&mut [0]).unwrap_err();
+        assert_eq!(would_block.kind(), io::ErrorKind::WouldBlock);
+        let address = std::net::SocketAddr::try_from(address.unwrap()).unwrap();
+        assert_eq!(address, peer.local_addr().unwrap());
+    }
+}

@@ -1,0 +1,15 @@
+//! TCP streams and listeners.
+
+mod accept;
+mod connect;
+mod listener;
+mod owned;
+mod shortage;
+mod split;
+mod stream;
+
+pub use accept::Incoming;
+pub use listener::{BindError, TcpListener};
+pub use owned::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
+pub use split::{ReadHalf, WriteHalf};
+pub use stream::TcpStream;

@@ -1,0 +1,629 @@
+//! A TCP connection.
+
+use crate::system::{self, retry};
+use std::fmt;
+use std::future::Future;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use windlass_reactor::{Async, Direction, Taken};
+
+/// A TCP connection.
+///
+/// All methods take `&self`, so that one task may read while another writes, through a reference
+/// or an `Arc`; [`split`](TcpStream::split) and [`into_split`](TcpStream::into_split) give each its
+/// half. Any number of tasks may wait at once, but what each of several readers gets is left to
+/// chance.
+///
+/// Dropping it closes the connection: at once if there is unread data, which resets it, else after
+/// what was written has been sent.
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// use windlass_net::{TcpListener, TcpStream};
+///
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let client = TcpStream::connect(listener.local_addr()?).await?;
+/// let (server, _address) = listener.accept().await?;
+///
+/// client.write_all(b"hello").await?;
+/// let mut space = [0; 16];
+/// let count = server.read(&mut space).await?;
+/// assert_eq!(&space[..count], b"hello");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+pub struct TcpStream {
+    pub(super) inner: Async<Socket>,
+}
+
+/// A socket that doesn't block, and what is needed to tell whether a short read drained it.
+///
+/// A stream read that fills its buffer only in part took all there was, so that the next one needs
+/// not ask before it waits; see [`Taken::All`]. That holds as long as the socket is a plain one
+/// that behaves as TCP does by default. Through the descriptor anybody may change it: with kernel
+/// TLS (`TCP_ULP`) a read ends with the record, with `SO_OOBINLINE` at the urgent mark, and more may
+/// be there without a new event. So the shortcut is for those sockets only whose descriptor nobody
+/// else has seen.
+#[derive(Debug)]
+pub(super) struct Socket {
+    pub(super) stream: std::net::TcpStream,
+    /// Somebody else has, or had, the descriptor; never unset. Relaxed: whoever changes the socket
+    /// makes that known to readers by a system call, or by an order of their own.
+    handed_out: AtomicBool,
+}
+
+impl Socket {
+    /// Reads what is there.
+    #[inline]
+    fn receive(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
+        let count = retry(|| (&self.stream).read(space))?;
+        Ok(self.taken(count, space.len()))
+    }
+
+    fn receive_vectored(&self, spaces: &mut [IoSliceMut<'_>]) -> io::Result<Taken<usize>> {
+        let count = retry(|| (&self.stream).read_vectored(spaces))?;
+        Ok(self.taken(count, spaces.iter().map(|space| space.len()).sum()))
+    }
+
+    /// Says what a read of `count` bytes left behind. The end is never "all": it stays.
+    #[inline]
+    fn taken(&self, count: usize, space: usize) -> Taken<usize> {
+        if 0 < count && count < space && !self.handed_out.load(Ordering::Relaxed) {
+            Taken::All(count)
+        } else {
+            Taken::Some(count)
+        }
+    }
+
+    #[inline]
+    fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
+        retry(|| (&self.stream).write(bytes)).map(Taken::Some)
+    }
+
+    fn send_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<Taken<usize>> {
+        retry(|| system::send_vectored(&self.stream, buffers)).map(Taken::Some)
+    }
+
+    /// Sends until all of `rest` is sent or it would block; `rest` says how far it came.
+    fn send_rest(&self, rest: &mut &[u8]) -> io::Result<Taken<()>> {
+        while !rest.is_empty() {
+            match retry(|| (&self.stream).write(rest))? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => *rest = &rest[count..],
+            }
+        }
+        Ok(Taken::Some(()))
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+impl TcpStream {
+    /// Takes a socket of ours, which doesn't block. `handed_out` says that others may have changed
+    /// it.
+    pub(super) fn from_nonblocking(socket: OwnedFd, handed_out: bool) -> Self {
+        let stream = socket.into();
+        let handed_out = AtomicBool::new(handed_out);
+        Self {
+            inner: Async::from_nonblocking(Socket { stream, handed_out }),
+        }
+    }
+
+    /// Takes a stream of the standard library and has it not block, which all duplicates of it
+    /// share.
+    ///
+    /// As others may have set whatever options on it, each read that comes before a wait costs one
+    /// system call more than on a stream of ours.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when asked not to block.
+    pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
+        let handed_out = AtomicBool::new(true);
+        let inner = Async::new(Socket { stream, handed_out })?;
+        Ok(Self { inner })
+    }
+
+    /// Gives back a stream of the standard library, which still doesn't block:
+    /// `set_nonblocking(false)` changes that.
+    ///
+    /// # Errors
+    ///
+    /// None today; the signature leaves room for systems on which there is one.
+    pub fn into_std(self) -> io::Result<std::net::TcpStream> {
+        Ok(self.inner.into_inner().stream)
+    }
+
+    fn socket(&self) -> &std::net::TcpStream {
+        &self.inner.get_ref().stream
+    }
+
+    /// Reads what is there into `space`, waiting until there is something; returns how many bytes
+    /// came, 0 at the end.
+    ///
+    /// # Errors
+    ///
+    /// What the system says of the connection: most often `ConnectionReset`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is read by a future that is dropped before it is done.
+    pub fn read(&self, space: &mut [u8]) -> impl Future<Output = io::Result<usize>> {
+        self.inner
+            .io_with(Direction::Read, move |socket| socket.receive(space))
+    }
+
+    /// Reads into several spaces, one after the other; else as [`read`](TcpStream::read).
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](TcpStream::read).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`read`](TcpStream::read).
+    pub fn read_vectored(
+        &self,
+        spaces: &mut [IoSliceMut<'_>],
+    ) -> impl Future<Output = io::Result<usize>> {
+        self.inner.io_with(Direction::Read, move |socket| {
+            socket.receive_vectored(spaces)
+        })
+    }
+
+    /// Reads until `space` is full.
+    ///
+    /// # Errors
+    ///
+    /// `UnexpectedEof` if the end comes first; else as for [`read`](TcpStream::read). What came
+    /// before is in `space`, but how much that is isn't told; see
+    /// [`read_exact_from`](TcpStream::read_exact_from).
+    ///
+    /// # Cancel safety
+    ///
+    /// What was read before it is dropped is lost; [`read_exact_from`](TcpStream::read_exact_from)
+    /// loses nothing.
+    pub async fn read_exact(&self, space: &mut [u8]) -> io::Result<()> {
+        self.read_exact_from(space, &mut 0).await
+    }
+
+    /// Reads until `space` is full, of which the first `filled` bytes are there already; counts on
+    /// in `filled`, so that it can go on later.
+    ///
+    /// ```
+    /// # futures::executor::block_on(async {
+    /// # use windlass_net::{TcpListener, TcpStream};
+    /// # let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// # let client = TcpStream::connect(listener.local_addr()?).await?;
+    /// # let (server, _) = listener.accept().await?;
+    /// use std::time::Duration;
+    /// use windlass_reactor::time::timeout;
+    ///
+    /// let (mut space, mut filled) = ([0; 4], 0);
+    /// client.write_all(b"he").await?;
+    /// let reading = server.read_exact_from(&mut space, &mut filled);
+    /// assert!(timeout(Duration::from_millis(20), reading).await.is_err());
+    /// client.write_all(b"ad").await?;
+    /// server.read_exact_from(&mut space, &mut filled).await?;
+    /// assert_eq!(&space, b"head");
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`read_exact`](TcpStream::read_exact); `filled` is right then, too.
+    ///
+    /// # Panics
+    ///
+    /// If `filled` is more than `space` has.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost: `filled` says how much of `space` is there.
+    pub async fn read_exact_from(&self, space: &mut [u8], filled: &mut usize) -> io::Result<()> {
+        while *filled < space.len() {
+            match self.read(&mut space[*filled..]).await? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => *filled += count,
+            }
+        }
+        assert!(*filled == space.len(), "more is filled than there is space");
+        Ok(())
+    }
+
+    /// Reads as [`read`](TcpStream::read) does, but leaves the bytes there to be read again.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](TcpStream::read).
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when it is dropped.
+    pub fn peek(&self, space: &mut [u8]) -> impl Future<Output = io::Result<usize>> {
+        // It takes nothing, so it never takes all.
+        self.inner.io_with(Direction::Read, move |socket| {
+            retry(|| socket.stream.peek(space)).map(Taken::Some)
+        })
+    }
+
+    /// Writes as much of `bytes` as there is room for, waiting until there is some; returns how
+    /// many bytes were taken.
+    ///
+    /// # Errors
+    ///
+    /// What the system says of the connection: `BrokenPipe` or `ConnectionReset` if the peer is
+    /// gone. There is no `SIGPIPE`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is written by a future that is dropped before it is done.
+    pub fn write(&self, bytes: &[u8]) -> impl Future<Output = io::Result<usize>> {
+        self.inner
+            .io_with(Direction::Write, move |socket| socket.send(bytes))
+    }
+
+    /// Writes from several buffers, one after the other; else as [`write`](TcpStream::write).
+    ///
+    /// # Errors
+    ///
+    /// As for [`write`](TcpStream::write).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`write`](TcpStream::write).
+    pub fn write_vectored(
+        &self,
+        buffers: &[IoSlice<'_>],
+    ) -> impl Future<Output = io::Result<usize>> {
+        self.inner.io_with(Direction::Write, move |socket| {
+            socket.send_vectored(buffers)
+        })
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`write`](TcpStream::write). Some of the bytes may have been written.
+    ///
+    /// # Cancel safety
+    ///
+    /// How much was written before it is dropped isn't known;
+    /// [`write_all_from`](TcpStream::write_all_from) tells it.
+    pub fn write_all(&self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> {
+        let mut rest = bytes;
+        self.inner
+            .io_with(Direction::Write, move |socket| socket.send_rest(&mut rest))
+    }
+
+    /// Writes all of `bytes` but the first `written`, which were written before; counts on in
+    /// `written`, so that it can go on later.
+    ///
+    /// # Errors
+    ///
+    /// As for [`write`](TcpStream::write); `written` is right then, too.
+    ///
+    /// # Panics
+    ///
+    /// If `written` is more than there are bytes.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost: `written` says how far it came.
+    pub fn write_all_from(
+        &self,
+        bytes: &[u8],
+        written: &mut usize,
+    ) -> impl Future<Output = io::Result<()>> {
+        self.inner.io_with(Direction::Write, move |socket| {
+            let mut rest = &bytes[*written..];
+            let sent = socket.send_rest(&mut rest);
+            *written = bytes.len() - rest.len();
+            sent
+        })
+    }
+
+    /// Reads what is there, without waiting. The kernel is always asked.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if there is nothing; else as for [`read`](TcpStream::read).
+    pub fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
+        self.inner
+            .try_io_taking(Direction::Read, |socket| socket.receive(space))
+    }
+
+    /// Reads what is there into several spaces, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_read`](TcpStream::try_read).
+    pub fn try_read_vectored(&self, spaces: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.inner
+            .try_io_taking(Direction::Read, |socket| socket.receive_vectored(spaces))
+    }
+
+    /// Writes what there is room for, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if there is no room; else as for [`write`](TcpStream::write).
+    pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.inner
+            .try_io_taking(Direction::Write, |socket| socket.send(bytes))
+    }
+
+    /// Writes from several buffers what there is room for, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// As for [`try_write`](TcpStream::try_write).
+    pub fn try_write_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.inner
+            .try_io_taking(Direction::Write, |socket| socket.send_vectored(buffers))
+    }
+
+    /// Waits until a read may succeed. It may still say `WouldBlock`, and does if none was tried
+    /// since data came last; so it is followed by [`try_read`](TcpStream::try_read), in a loop.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when the socket is registered with the reactor.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when it is dropped.
+    pub fn readable(&self) -> impl Future<Output = io::Result<()>> {
+        self.inner.readable()
+    }
+
+    /// Waits until a write may succeed; else as [`readable`](TcpStream::readable).
+    ///
+    /// # Errors
+    ///
+    /// As for [`readable`](TcpStream::readable).
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when it is dropped.
+    pub fn writable(&self) -> impl Future<Output = io::Result<()>> {
+        self.inner.writable()
+    }
+
+    /// Runs an operation of your own on the socket, once, and takes note if it would block, so that
+    /// [`readable`](TcpStream::readable) and [`writable`](TcpStream::writable) wait afterwards.
+    ///
+    /// # Errors
+    ///
+    /// What the operation says.
+    pub fn try_io<R>(
+        &self,
+        direction: Direction,
+        operation: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.inner.try_io(direction, |_| operation())
+    }
+
+    /// As [`read`](TcpStream::read), for those who write futures by hand. Of several tasks that
+    /// call a reading `poll_` method, the latest is woken.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](TcpStream::read).
+    pub fn poll_read(
+        &self,
+        context: &mut Context<'_>,
+        space: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        self.inner
+            .poll_io_with(context, Direction::Read, |socket| socket.receive(space))
+    }
+
+    /// As [`read_vectored`](TcpStream::read_vectored); see [`poll_read`](TcpStream::poll_read).
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](TcpStream::read).
+    pub fn poll_read_vectored(
+        &self,
+        context: &mut Context<'_>,
+        spaces: &mut [IoSliceMut<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.inner.poll_io_with(context, Direction::Read, |socket| {
+            socket.receive_vectored(spaces)
+        })
+    }
+
+    /// As [`peek`](TcpStream::peek); see [`poll_read`](TcpStream::poll_read).
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](TcpStream::read).
+    pub fn poll_peek(
+        &self,
+        context: &mut Context<'_>,
+        space: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        self.inner.poll_io_with(context, Direction::Read, |socket| {
+            retry(|| socket.stream.peek(space)).map(Taken::Some)
+        })
+    }
+
+    /// As [`write`](TcpStream::write), for those who write futures by hand. Of several tasks that
+    /// call a writing `poll_` method, the latest is woken.
+    ///
+    /// # Errors
+    ///
+    /// As for [`write`](TcpStream::write).
+    pub fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.inner
+            .poll_io_with(context, Direction::Write, |socket| socket.send(bytes))
+    }
+
+    /// As [`write_vectored`](TcpStream::write_vectored); see [`poll_write`](TcpStream::poll_write).
+    ///
+    /// # Errors
+    ///
+    /// As for [`write`](TcpStream::write).
+    pub fn poll_write_vectored(
+        &self,
+        context: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.inner
+            .poll_io_with(context, Direction::Write, |socket| {
+                socket.send_vectored(buffers)
+            })
+    }
+
+    /// As [`readable`](TcpStream::readable); see [`poll_read`](TcpStream::poll_read).
+    ///
+    /// # Errors
+    ///
+    /// As for [`readable`](TcpStream::readable).
+    pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.inner.poll_readable(context)
+    }
+
+    /// As [`writable`](TcpStream::writable); see [`poll_write`](TcpStream::poll_write).
+    ///
+    /// # Errors
+    ///
+    /// As for [`readable`](TcpStream::readable).
+    pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.inner.poll_writable(context)
+    }
+
+    /// Ends one direction or both: after `Shutdown::Write` the peer reads the end once it has read
+    /// what was written; after `Shutdown::Read` reads here say 0.
+    ///
+    /// It doesn't wait. A connection that the peer has reset is shut down already, which is no
+    /// error, though some systems say so (`ENOTCONN`).
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        match self.socket().shutdown(how) {
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Returns the address of this end.
+    ///
+    /// # Errors
+    ///
+    /// What the system says; some don't tell after a reset.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket().local_addr()
+    }
+
+    /// Returns the address of the other end.
+    ///
+    /// # Errors
+    ///
+    /// `NotConnected` once the connection is over; else what the system says.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.socket().peer_addr()
+    }
+
+    /// Says whether small writes are sent at once (`TCP_NODELAY`).
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn nodelay(&self) -> io::Result<bool> {
+        self.socket().nodelay()
+    }
+
+    /// Has small writes sent at once, not gathered while data are unacknowledged (`TCP_NODELAY`).
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.socket().set_nodelay(nodelay)
+    }
+
+    /// Returns how many routers a packet may pass (`IP_TTL`).
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.socket().ttl()
+    }
+
+    /// Sets how many routers a packet may pass (`IP_TTL`).
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.socket().set_ttl(ttl)
+    }
+
+    /// Takes the error that is pending on the socket (`SO_ERROR`), which no operation reports then.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when asked.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.socket().take_error()
+    }
+
+    /// Takes note that somebody sees the descriptor; see [`Socket`].
+    fn hand_out(&self) {
+        self.inner
+            .get_ref()
+            .handed_out
+            .store(true, Ordering::Relaxed);
+    }
+}
+
+/// Lends the descriptor, for what this type doesn't offer.
+///
+/// From then on each read that comes before a wait costs one system call more, since options set
+/// through the descriptor may change what a short read means.
+impl AsFd for TcpStream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.hand_out();
+        self.socket().as_fd()
+    }
+}
+
+/// As for [`AsFd`].
+impl AsRawFd for TcpStream {
+    fn as_raw_fd(&self) -> RawFd {
+        self.hand_out();
+        self.socket().as_raw_fd()
+    }
+}
+
+impl TryFrom<std::net::TcpStream> for TcpStream {
+    type Error = io::Error;
+
+    fn try_from(stream: std::net::TcpStream) -> io::Result<Self> {
+        Self::from_std(stream)
+    }
+}
+
+impl fmt::Debug for TcpStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.socket(), f)
+    }
+}
+
+impl AsRef<TcpStream> for TcpStream {
+    fn as_ref(&self) -> &TcpStream {
+        self
+    }
+}
