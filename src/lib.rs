@@ -1,1 +1,61 @@
-//! Placeholder head; the map of the crate goes here.
+//! An async runtime whose readiness mechanism is chosen at run time.
+//!
+//! This crate is the face of three that can also be used alone: it re-exports them and adds
+//! nothing.
+//!
+//! | here | from | what |
+//! | --- | --- | --- |
+//! | [`block_on`], [`spawn`], [`Runtime`] and what goes with them | `windlass-executor` | runs tasks, on one thread or on many |
+//! | [`net`], [`io`] | `windlass-net` | sockets, name look-up, copying |
+//! | [`time`], [`signal`], [`reactor`] | `windlass-reactor` | waits for descriptors, deadlines and signals |
+//!
+//! An echo server:
+//!
+//! ```no_run
+//! use windlass::net::TcpListener;
+//!
+//! fn main() -> std::io::Result<()> {
+//!     windlass::block_on(async {
+//!         let listener = TcpListener::bind("127.0.0.1:7000").await?;
+//!         loop {
+//!             let (stream, _peer) = listener.accept().await?;
+//!             windlass::spawn(async move { windlass::io::copy(&stream, &stream).await });
+//!         }
+//!     })
+//! }
+//! ```
+//!
+//! Which mechanism serves is found out when the program starts: epoll where it works, else poll(2).
+//! `WINDLASS_BACKEND=poll` forces one, and so does [`Builder::backend`].
+
+#![forbid(unsafe_code)]
+
+#[doc(inline)]
+pub use windlass_executor::{
+    AbortHandle, Builder, Handle, Id, JoinError, JoinHandle, LocalHandle, Runtime, SpawnError,
+    YieldNow, block_on, spawn, spawn_blocking, spawn_local, try_spawn, yield_now,
+};
+
+/// Copying between streams.
+pub mod io {
+    #[doc(inline)]
+    pub use windlass_net::io::*;
+}
+
+/// Sockets and the look-up of names.
+pub mod net {
+    #[doc(inline)]
+    pub use windlass_net::{
+        BindError, Incoming, LookupError, OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError,
+        Shutdown, TcpListener, TcpStream, ToAddresses, WriteHalf, lookup_host,
+    };
+}
+
+/// Waiting for descriptors of any kind, for executors of your own, and the mechanism itself.
+pub mod reactor {
+    #[doc(inline)]
+    pub use windlass_reactor::*;
+}
+
+#[doc(inline)]
+pub use windlass_reactor::{signal, time};
