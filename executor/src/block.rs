@@ -125,7 +125,7 @@ fn sit<F: Future>(shared: &Arc<Shared>, seat: Seat, future: F) -> F::Output {
     root.is_woken.store(true, Ordering::Relaxed);
     reactor.attach();
     let handle = reactor.handle().clone();
-    let mut worker = Worker::new(shared.clone(), SEAT, reactor);
+    let mut worker = Worker::new(shared.clone(), SEAT, pinned.clone(), reactor);
     let context = Context {
         shared: shared.clone(),
         queues: Some(Queues::new(pinned.clone())),

@@ -71,10 +71,6 @@ impl Queues {
             Next::Pinned(runnable) => self.pinned_ready.push_back(runnable),
         }
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.pinned_ready.is_empty()
-    }
 }
 
 /// Runs `body` with `context` as that of the thread; gives it back.

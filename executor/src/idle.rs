@@ -1,118 +1,306 @@
 //! Who sleeps, who searches, and whom to wake.
 //!
-//! A worker with nothing to do lists itself as a *sleeper*, looks once more for work, and sleeps in
-//! its reactor. Whoever brings work wakes one sleeper at the most, which then *searches*; and wakes
-//! none while somebody searches, for the searcher will find it. One word counts both, so that
-//! bringing work to busy workers costs one load:
+//! A worker with nothing to do says that it is *asleep*, looks once more for work, and sleeps in
+//! its reactor. Whoever brings work that any worker may do chooses one sleeper at the most, which
+//! then *searches*; and chooses none while somebody searches, for the searcher will find it. Work
+//! for one worker only claims that worker. One word counts sleepers and searchers, so that bringing
+//! work to busy workers costs one load:
 //!
 //! | bits | meaning |
 //! | --- | --- |
-//! | 0 to 31 | how many workers sleep |
-//! | 32 to 63 | how many have been woken and have not found work yet |
+//! | 0 to 31 | how many workers sleep; for a moment more than do, never fewer |
+//! | 32 to 63 | how many were chosen and have not found work yet, or are choosing |
 //!
-//! 1. The word and the list change together, under the lock of the list. It is read without.
-//! 2. Work is made visible first, then the word is read: a fence stands between. A sleeper changes
-//!    the word first, then looks for work: a fence stands between. So of a push and a falling
+//! 1. Work is made visible first, then the word is read; a sleeper counts itself first, then looks
+//!    for work. A fence stands between the two steps of each, so that of a push and a falling
 //!    asleep one sees the other.
-//! 3. Only who takes a sleeper off the list may wake it; a sleeper that finds itself gone from the
-//!    list has been woken, and counts as searching until it finds work or sleeps again.
-//! 4. A searcher that finds work, and sees that more is left, wakes the next sleeper: the pushes
+//! 2. Only who takes `ASLEEP` away may wake the sleeper: by making it `CHOSEN` or `CLAIMED`. The
+//!    sleeper takes it away itself when its own reactor has woken it.
+//! 3. Whoever chooses counts as searching before it looks for a sleeper, and hands that on to the
+//!    one that it finds. If it finds none, it stops counting, and begins again if anybody has gone
+//!    to sleep meanwhile: others may have relied on it.
+//! 4. A searcher that finds work, and sees that more is left, has the next sleeper chosen: pushes
 //!    that were made while it searched have woken nobody.
-//! 5. A searcher that finds none goes to sleep by rule 2, and so looks once more after it stopped
-//!    counting as searching.
+//! 5. A searcher that finds none stops counting before it goes to sleep by rule 1, and so looks
+//!    once more after that.
 
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicU64, Ordering, fence};
+use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
 
 const ONE_SLEEPER: u64 = 1;
 const ONE_SEARCHER: u64 = 1 << 32;
+
+const AWAKE: u8 = 0;
+const ASLEEP: u8 = 1;
+const CHOSEN: u8 = 2;
+const CLAIMED: u8 = 3;
 
 /// The workers of a runtime that have nothing to do; see the module.
 #[derive(Debug)]
 pub(crate) struct Idle {
     word: AtomicU64,
-    sleepers: Mutex<Vec<usize>>,
+    workers: Box<[AtomicU8]>,
 }
 
-/// What a sleeper learns when it is awake again.
+/// What a worker is to do when it is awake again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WokenBy {
-    /// Its own reactor, or nothing at all.
-    Itself,
-    /// Somebody who took it off the list: it counts as searching.
-    Another,
+pub(crate) enum Woken {
+    /// Go on.
+    Plainly,
+    /// Search for work, and say so when the search is over.
+    ToSearch,
 }
 
 impl Idle {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             word: AtomicU64::new(0),
-            sleepers: Mutex::new(Vec::with_capacity(workers)),
+            workers: (0..workers).map(|_| AtomicU8::new(AWAKE)).collect(),
         }
     }
 
-    /// Lists `worker` as a sleeper. After this it has to look for work once more (rule 2).
+    /// Says that `worker` is asleep. After this it has to look for work once more (rule 1).
+    #[inline]
     pub(crate) fn begin_sleep(&self, worker: usize) {
-        let mut sleepers = self.sleepers.lock();
-        sleepers.push(worker);
-        self.word.fetch_add(ONE_SLEEPER, Ordering::SeqCst);
-        drop(sleepers);
+        self.workers[worker].store(ASLEEP, Ordering::Relaxed);
+        self.word.fetch_add(ONE_SLEEPER, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 
-    /// Takes `worker` off the list, if nobody has.
-    pub(crate) fn end_sleep(&self, worker: usize) -> WokenBy {
-        let mut sleepers = self.sleepers.lock();
-        match sleepers.iter().rposition(|sleeper| *sleeper == worker) {
-            Some(index) => {
-                sleepers.swap_remove(index);
-                self.word.fetch_sub(ONE_SLEEPER, Ordering::SeqCst);
-                WokenBy::Itself
+    /// Says that `worker` is awake again.
+    #[inline]
+    pub(crate) fn end_sleep(&self, worker: usize) -> Woken {
+        match self.workers[worker].swap(AWAKE, Ordering::AcqRel) {
+            ASLEEP => {
+                self.word.fetch_sub(ONE_SLEEPER, Ordering::AcqRel);
+                Woken::Plainly
             }
-            None => WokenBy::Another,
+            CHOSEN => Woken::ToSearch,
+            _ => Woken::Plainly,
         }
     }
 
     /// Chooses a sleeper to be woken for work that was just made visible; `None` if nobody sleeps,
     /// or if somebody searches who will find it.
+    #[inline]
     pub(crate) fn choose(&self) -> Option<usize> {
         fence(Ordering::SeqCst);
-        if !Self::wants_a_searcher(self.word.load(Ordering::SeqCst)) {
-            return None;
+        let word = self.word.load(Ordering::Relaxed);
+        if Self::wants_a_searcher(word) {
+            self.choose_sleeper()
+        } else {
+            None
         }
-        let mut sleepers = self.sleepers.lock();
-        if !Self::wants_a_searcher(self.word.load(Ordering::SeqCst)) {
-            return None;
-        }
-        let chosen = sleepers.pop()?;
-        self.word
-            .fetch_add(ONE_SEARCHER - ONE_SLEEPER, Ordering::SeqCst);
-        Some(chosen)
     }
 
-    /// Takes this very worker off the list, for work that is only its own; returns whether it
-    /// slept, so that the caller has to wake it.
+    #[cold]
+    fn choose_sleeper(&self) -> Option<usize> {
+        loop {
+            let word = self.word.load(Ordering::Relaxed);
+            if !Self::wants_a_searcher(word) {
+                return None;
+            }
+            let search = word + ONE_SEARCHER;
+            let taken =
+                self.word
+                    .compare_exchange(word, search, Ordering::AcqRel, Ordering::Relaxed);
+            if taken.is_err() {
+                continue;
+            }
+            let chosen = (0..self.workers.len()).find(|worker| self.take(*worker, CHOSEN));
+            if chosen.is_some() {
+                return chosen;
+            }
+            // Rule 3: the step on the word and the fence order this before the next look at it.
+            self.end_search();
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    /// Claims this very worker for work that is only its own; returns whether it slept, so that
+    /// the caller has to wake it.
+    #[inline]
     pub(crate) fn claim(&self, worker: usize) -> bool {
         fence(Ordering::SeqCst);
-        if self.word.load(Ordering::SeqCst) as u32 == 0 {
-            return false;
-        }
-        let mut sleepers = self.sleepers.lock();
-        let Some(index) = sleepers.iter().position(|sleeper| *sleeper == worker) else {
-            return false;
-        };
-        sleepers.swap_remove(index);
-        self.word
-            .fetch_add(ONE_SEARCHER - ONE_SLEEPER, Ordering::SeqCst);
-        true
+        self.take(worker, CLAIMED)
     }
 
     /// Ends a search.
     pub(crate) fn end_search(&self) {
-        self.word.fetch_sub(ONE_SEARCHER, Ordering::SeqCst);
+        self.word.fetch_sub(ONE_SEARCHER, Ordering::AcqRel);
+    }
+
+    /// Rule 2: makes a sleeper what it is to wake up as.
+    fn take(&self, worker: usize, become_this: u8) -> bool {
+        let state = &self.workers[worker];
+        let taken = state.load(Ordering::Relaxed) == ASLEEP
+            && state
+                .compare_exchange(ASLEEP, become_this, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok();
+        if taken {
+            self.word.fetch_sub(ONE_SLEEPER, Ordering::AcqRel);
+        }
+        taken
     }
 
     fn wants_a_searcher(word: u64) -> bool {
         word as u32 != 0 && word < ONE_SEARCHER
+    }
+}
+
+#[cfg(all(test, windlass_loom))]
+mod loom_models {
+    use super::*;
+    use crate::sync::atomic::{AtomicBool, AtomicUsize};
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// A runtime reduced to what rule 1 to 5 speak of: work is a number, a reactor is a flag and a
+    /// yield.
+    struct Model {
+        idle: Idle,
+        work: AtomicUsize,
+        mail: AtomicBool,
+        notified: Vec<AtomicBool>,
+    }
+
+    impl Model {
+        fn new(workers: usize) -> Arc<Self> {
+            Arc::new(Self {
+                idle: Idle::new(workers),
+                work: AtomicUsize::new(0),
+                mail: AtomicBool::new(false),
+                notified: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            })
+        }
+
+        fn push(&self) {
+            self.work.fetch_add(1, Ordering::Relaxed);
+            self.wake_one();
+        }
+
+        fn wake_one(&self) {
+            if let Some(worker) = self.idle.choose() {
+                self.notified[worker].store(true, Ordering::Release);
+            }
+        }
+
+        fn take_work(&self) -> bool {
+            let take = |work: usize| work.checked_sub(1);
+            self.work
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+                .is_ok()
+        }
+
+        /// Works until `enough` says so; blocks for ever, which the checker reports, if it sleeps
+        /// and nobody wakes it.
+        fn run(&self, worker: usize, mut enough: impl FnMut() -> bool) {
+            let mut is_searching = false;
+            loop {
+                let found = self.take_work();
+                if std::mem::take(&mut is_searching) {
+                    self.idle.end_search();
+                    if found && self.work.load(Ordering::Relaxed) > 0 {
+                        self.wake_one();
+                    }
+                }
+                if found {
+                    if enough() {
+                        return;
+                    }
+                    continue;
+                }
+                self.idle.begin_sleep(worker);
+                if self.work.load(Ordering::Relaxed) == 0 {
+                    while !self.notified[worker].swap(false, Ordering::Acquire) {
+                        thread::yield_now();
+                    }
+                }
+                is_searching = self.idle.end_sleep(worker) == Woken::ToSearch;
+            }
+        }
+    }
+
+    #[test]
+    fn loom_a_push_wakes_the_only_worker() {
+        loom::model(|| {
+            let model = Model::new(1);
+            let worker = {
+                let model = model.clone();
+                thread::spawn(move || model.run(0, || true))
+            };
+            model.push();
+            worker.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn loom_two_producers_leave_no_work_behind() {
+        loom::model(|| {
+            let model = Model::new(1);
+            let producer = {
+                let model = model.clone();
+                thread::spawn(move || model.push())
+            };
+            let worker = {
+                let model = model.clone();
+                let mut done = 0;
+                thread::spawn(move || {
+                    model.run(0, || {
+                        done += 1;
+                        done == 2
+                    })
+                })
+            };
+            model.push();
+            producer.join().unwrap();
+            worker.join().unwrap();
+        });
+    }
+
+    /// Each of two workers stays with the first work that it finds: so both must be woken.
+    #[test]
+    fn loom_a_second_worker_comes_for_what_the_first_leaves() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let model = Model::new(2);
+            let workers: Vec<_> = (0..2)
+                .map(|worker| {
+                    let model = model.clone();
+                    thread::spawn(move || model.run(worker, || true))
+                })
+                .collect();
+            model.push();
+            model.push();
+            for worker in workers {
+                worker.join().unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn loom_a_claim_reaches_the_worker() {
+        loom::model(|| {
+            let model = Model::new(1);
+            let worker = {
+                let model = model.clone();
+                thread::spawn(move || {
+                    while !model.mail.load(Ordering::Relaxed) {
+                        model.idle.begin_sleep(0);
+                        if !model.mail.load(Ordering::Relaxed) {
+                            while !model.notified[0].swap(false, Ordering::Acquire) {
+                                thread::yield_now();
+                            }
+                        }
+                        assert_eq!(model.idle.end_sleep(0), Woken::Plainly);
+                    }
+                })
+            };
+            model.mail.store(true, Ordering::Relaxed);
+            if model.idle.claim(0) {
+                model.notified[0].store(true, Ordering::Release);
+            }
+            worker.join().unwrap();
+        });
     }
 }

@@ -1,8 +1,9 @@
 //! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
 
 use crate::context::{self, Next};
-use crate::idle::WokenBy;
+use crate::idle::Woken;
 use crate::pace::Pace;
+use crate::pinned::Pinned;
 use crate::runtime::Shared;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,21 +31,29 @@ pub(crate) trait Goal {
 pub(crate) struct Worker {
     shared: Arc<Shared>,
     index: usize,
+    pinned: Arc<Pinned>,
     reactor: Reactor,
     pace: Pace,
-    polls: u32,
+    /// How many polls are left before the shared queue has its turn.
+    until_shared: u32,
     /// It was woken by somebody, and has not found work since: see `idle`.
     is_searching: bool,
 }
 
 impl Worker {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize, reactor: Reactor) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        index: usize,
+        pinned: Arc<Pinned>,
+        reactor: Reactor,
+    ) -> Self {
         Self {
             shared,
             index,
+            pinned,
             reactor,
             pace: Pace::new(),
-            polls: 0,
+            until_shared: SHARED_QUEUE_INTERVAL,
             is_searching: false,
         }
     }
@@ -96,16 +105,25 @@ impl Worker {
     }
 
     /// Finds the next task: mostly among its own, now and then in the shared queue first.
+    #[inline]
     fn next_task(&mut self) -> Option<Next> {
-        self.polls = self.polls.wrapping_add(1);
-        let shared_is_due = self.polls % SHARED_QUEUE_INTERVAL == 0;
-        let shared = &self.shared;
+        self.until_shared -= 1;
+        let shared_is_due = self.until_shared == 0;
+        if shared_is_due {
+            self.until_shared = SHARED_QUEUE_INTERVAL;
+        }
+        let Self { shared, pinned, .. } = self;
         context::with_queues(|queues| {
-            queues.pinned.take_mail(&mut queues.pinned_ready);
+            if pinned.has_mail() {
+                pinned.take_mail(&mut queues.pinned_ready);
+            }
             if shared_is_due {
                 shared.queue.take_part(usize::MAX, 1, &mut queues.ready);
             }
             queues.pop().or_else(|| {
+                if shared.queue.is_empty() {
+                    return None;
+                }
                 shared
                     .queue
                     .take_part(shared.workers.len(), LARGEST_PART, &mut queues.ready);
@@ -136,20 +154,15 @@ impl Worker {
             self.shared.idle.end_search();
         }
         self.shared.idle.begin_sleep(self.index);
-        // Whatever came before the worker was listed has woken nobody: it must be seen here.
-        let nothing_to_do = !goal.is_due() && self.shared.queue.is_empty() && !Self::has_own_work();
-        let timeout = if nothing_to_do {
-            None
-        } else {
+        // Whatever came before the worker counted as a sleeper has woken nobody: it must be seen
+        // here. Its own queues are empty, as only this thread fills them.
+        let is_needed = goal.is_due() || !self.shared.queue.is_empty() || self.pinned.has_mail();
+        self.turn(if is_needed {
             Some(Duration::ZERO)
-        };
-        self.turn(timeout);
-        self.is_searching = self.shared.idle.end_sleep(self.index) == WokenBy::Another;
-    }
-
-    /// Says whether a task of its own is ready.
-    fn has_own_work() -> bool {
-        context::with_queues(|queues| queues.pinned.has_mail() || !queues.is_empty())
+        } else {
+            None
+        });
+        self.is_searching = self.shared.idle.end_sleep(self.index) == Woken::ToSearch;
     }
 
     fn turn(&mut self, timeout: Option<Duration>) {

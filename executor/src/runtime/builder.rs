@@ -206,7 +206,7 @@ fn run_worker(ending: Ending, index: usize, reactor: Reactor) {
     let pinned = Pinned::new();
     pinned.arrive(&shared, index);
     let handle = reactor.handle().clone();
-    let mut worker = Worker::new(shared.clone(), index, reactor);
+    let mut worker = Worker::new(shared.clone(), index, pinned.clone(), reactor);
     let context = Context {
         shared: shared.clone(),
         queues: Some(Queues::new(pinned.clone())),
