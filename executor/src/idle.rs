@@ -8,8 +8,9 @@
 //!
 //! | bits | meaning |
 //! | --- | --- |
-//! | 0 to 31 | how many workers sleep; for a moment more than do, never fewer |
-//! | 32 to 63 | how many were chosen and have not found work yet, or are choosing |
+//! | 0 to 15 | how many workers sleep; for a moment more than do, never fewer |
+//! | 16 to 31 | how many were chosen and have not found work yet, or are choosing |
+//! | 32 to 63 | how often a worker has gone to sleep, to notice that one did |
 //!
 //! 1. Work is made visible first, then the word is read; a sleeper counts itself first, then looks
 //!    for work. A fence stands between the two steps of each, so that of a push and a falling
@@ -18,16 +19,18 @@
 //!    sleeper takes it away itself when its own reactor has woken it.
 //! 3. Whoever chooses counts as searching before it looks for a sleeper, and hands that on to the
 //!    one that it finds. If it finds none, it stops counting, and begins again if anybody has gone
-//!    to sleep meanwhile: others may have relied on it.
-//! 4. A searcher that finds work, and sees that more is left, has the next sleeper chosen: pushes
-//!    that were made while it searched have woken nobody.
+//!    to sleep meanwhile: others may have relied on it. It never waits for anybody.
+//! 4. A searcher that finds work stops counting, and then, behind a fence, looks whether more is
+//!    left; if so it has the next sleeper chosen: pushes that were made while it searched have
+//!    woken nobody.
 //! 5. A searcher that finds none stops counting before it goes to sleep by rule 1, and so looks
 //!    once more after that.
 
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
 
 const ONE_SLEEPER: u64 = 1;
-const ONE_SEARCHER: u64 = 1 << 32;
+const ONE_SEARCHER: u64 = 1 << 16;
+const ONE_SLEEP: u64 = 1 << 32;
 
 const AWAKE: u8 = 0;
 const ASLEEP: u8 = 1;
@@ -62,7 +65,8 @@ impl Idle {
     #[inline]
     pub(crate) fn begin_sleep(&self, worker: usize) {
         self.workers[worker].store(ASLEEP, Ordering::Relaxed);
-        self.word.fetch_add(ONE_SLEEPER, Ordering::AcqRel);
+        self.word
+            .fetch_add(ONE_SLEEPER + ONE_SLEEP, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 
@@ -110,9 +114,10 @@ impl Idle {
             if chosen.is_some() {
                 return chosen;
             }
-            // Rule 3: the step on the word and the fence order this before the next look at it.
-            self.end_search();
-            fence(Ordering::SeqCst);
+            let ended = self.word.fetch_sub(ONE_SEARCHER, Ordering::AcqRel);
+            if ended / ONE_SLEEP == word / ONE_SLEEP {
+                return None;
+            }
         }
     }
 
@@ -124,9 +129,10 @@ impl Idle {
         self.take(worker, CLAIMED)
     }
 
-    /// Ends a search.
+    /// Ends a search, found or not. What is looked at after this is not older than the end.
     pub(crate) fn end_search(&self) {
         self.word.fetch_sub(ONE_SEARCHER, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
     }
 
     /// Rule 2: makes a sleeper what it is to wake up as.
@@ -143,7 +149,8 @@ impl Idle {
     }
 
     fn wants_a_searcher(word: u64) -> bool {
-        word as u32 != 0 && word < ONE_SEARCHER
+        let (sleepers, searchers) = (word as u16, (word >> 16) as u16);
+        sleepers != 0 && searchers == 0
     }
 }
 
@@ -151,16 +158,16 @@ impl Idle {
 mod loom_models {
     use super::*;
     use crate::sync::atomic::{AtomicBool, AtomicUsize};
-    use loom::sync::Arc;
+    use loom::sync::{Arc, Notify};
     use loom::thread;
 
-    /// A runtime reduced to what rule 1 to 5 speak of: work is a number, a reactor is a flag and a
-    /// yield.
+    /// A runtime reduced to what rule 1 to 5 speak of: work is a number, a reactor is
+    /// loom's own means to wait.
     struct Model {
         idle: Idle,
         work: AtomicUsize,
         mail: AtomicBool,
-        notified: Vec<AtomicBool>,
+        reactors: Vec<Notify>,
     }
 
     impl Model {
@@ -169,7 +176,7 @@ mod loom_models {
                 idle: Idle::new(workers),
                 work: AtomicUsize::new(0),
                 mail: AtomicBool::new(false),
-                notified: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+                reactors: (0..workers).map(|_| Notify::new()).collect(),
             })
         }
 
@@ -180,7 +187,7 @@ mod loom_models {
 
         fn wake_one(&self) {
             if let Some(worker) = self.idle.choose() {
-                self.notified[worker].store(true, Ordering::Release);
+                self.reactors[worker].notify();
             }
         }
 
@@ -211,9 +218,7 @@ mod loom_models {
                 }
                 self.idle.begin_sleep(worker);
                 if self.work.load(Ordering::Relaxed) == 0 {
-                    while !self.notified[worker].swap(false, Ordering::Acquire) {
-                        thread::yield_now();
-                    }
+                    self.reactors[worker].wait();
                 }
                 is_searching = self.idle.end_sleep(worker) == Woken::ToSearch;
             }
@@ -261,7 +266,7 @@ mod loom_models {
     #[test]
     fn loom_a_second_worker_comes_for_what_the_first_leaves() {
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(3);
+        builder.preemption_bound = Some(1);
         builder.check(|| {
             let model = Model::new(2);
             let workers: Vec<_> = (0..2)
@@ -288,9 +293,7 @@ mod loom_models {
                     while !model.mail.load(Ordering::Relaxed) {
                         model.idle.begin_sleep(0);
                         if !model.mail.load(Ordering::Relaxed) {
-                            while !model.notified[0].swap(false, Ordering::Acquire) {
-                                thread::yield_now();
-                            }
+                            model.reactors[0].wait();
                         }
                         assert_eq!(model.idle.end_sleep(0), Woken::Plainly);
                     }
@@ -298,7 +301,7 @@ mod loom_models {
             };
             model.mail.store(true, Ordering::Relaxed);
             if model.idle.claim(0) {
-                model.notified[0].store(true, Ordering::Release);
+                model.reactors[0].notify();
             }
             worker.join().unwrap();
         });
