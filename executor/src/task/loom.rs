@@ -238,7 +238,21 @@ fn abort_and_run_and_drop_of_the_handle() {
 }
 
 #[test]
-fn abort_of_an_idle_task_and_wake_and_run() {
+fn an_abort_around_a_poll_needs_no_wake() {
+    explore(4, || {
+        let toy = Arc::new(Toy::default());
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (runnable, handle) = spawn(&toy, hold(Counted::new(&drops)));
+        let aborter = thread::spawn(move || handle.abort());
+        run(runnable);
+        aborter.join().unwrap();
+        toy.run();
+        assert_eq!(drops.load(Relaxed), 1);
+    });
+}
+
+#[test]
+fn two_aborts_of_an_idle_task() {
     explore(3, || {
         let toy = Arc::new(Toy::default());
         let drops = Arc::new(AtomicUsize::new(0));
