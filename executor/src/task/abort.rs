@@ -23,8 +23,8 @@ impl AbortHandle {
 
     /// Asks the task to end: it is not polled again, and its future is dropped where it runs.
     ///
-    /// That happens soon, but not yet when this returns; await the join handle to learn when. A task
-    /// that is complete is left as it is.
+    /// That happens soon, but not yet when this returns; await the join handle to learn when. A
+    /// task that is complete is left as it is.
     pub fn abort(&self) {
         self.0.abort();
     }

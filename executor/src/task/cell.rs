@@ -136,8 +136,8 @@ impl<F: Future, S: Schedule> Cell<F, S> {
 
     /// Frees the cell; see [`Operations::free`].
     unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: `allocate` made the header part of a box of this type, as the caller promises, and
-        // no reference to it is left.
+        // SAFETY: `allocate` made the header part of a box of this type, as the caller promises,
+        // and no reference to it is left.
         let cell = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
         // Nothing is left in these. Freeing them is an access all the same, which a model must see.
         cell.stage.with_mut(|_| ());

@@ -25,8 +25,8 @@ pub struct JoinError {
     failure: Failure,
 }
 
-// SAFETY: The payload may not be `Sync`, and is reached through a shared reference in one place only:
-// `message`, which asks for its type and reads it if it is a string, which is `Sync`.
+// SAFETY: The payload may not be `Sync`, and is reached through a shared reference in one place
+// only: `message`, which asks for its type and reads it if it is a string, which is `Sync`.
 unsafe impl Sync for JoinError {}
 
 impl JoinError {

@@ -19,7 +19,8 @@ const BLOCK: u64 = 1 << 10;
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// The number that this thread gave out last. A multiple of the block's size means that the block is used up.
+    /// The number that this thread gave out last. A multiple of the block's size means that the
+    /// block is used up.
     static LAST: Cell<u64> = const { Cell::new(0) };
 }
 

@@ -39,8 +39,8 @@ pub struct JoinHandle<T> {
 
 /// What tells whether a waker is like the one that was left in the task.
 ///
-/// The task's may be read only after taking it back, which takes an atomic step. As it keeps its data
-/// alive, its two pointers say as much as itself.
+/// The task's may be read only after taking it back, which takes an atomic step. As it keeps its
+/// data alive, its two pointers say as much as itself.
 #[derive(PartialEq)]
 struct Registered {
     /// The data pointer of the waker.
@@ -49,8 +49,8 @@ struct Registered {
     table: *const RawWakerVTable,
 }
 
-// SAFETY: The handle moves outputs out of the task, for which `T: Send` is required. The pointers in
-// `registered` are only compared.
+// SAFETY: The handle moves outputs out of the task, for which `T: Send` is required. The pointers
+// in `registered` are only compared.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
 
 // SAFETY: A shared handle gives no access to the output.
@@ -150,8 +150,8 @@ impl<T> JoinHandle<T> {
     /// The task must be complete, and the output not taken.
     unsafe fn output(&self) -> *mut Ended<T> {
         let operations = self.task.header().operations;
-        // SAFETY: The table is that of the cell. The task is complete, and its handle exists, so the
-        // output is the handle's (rule 4).
+        // SAFETY: The table is that of the cell. The task is complete, and its handle exists, so
+        // the output is the handle's (rule 4).
         unsafe { (operations.output)(&self.task) }.cast()
     }
 }

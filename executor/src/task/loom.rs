@@ -238,7 +238,21 @@ fn abort_and_run_and_drop_of_the_handle() {
 }
 
 #[test]
-fn abort_of_an_idle_task_and_wake_and_run() {
+fn an_abort_around_a_poll_needs_no_wake() {
+    explore(4, || {
+        let toy = Arc::new(Toy::default());
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (runnable, handle) = spawn(&toy, hold(Counted::new(&drops)));
+        let aborter = thread::spawn(move || handle.abort());
+        run(runnable);
+        aborter.join().unwrap();
+        toy.run();
+        assert_eq!(drops.load(Relaxed), 1);
+    });
+}
+
+#[test]
+fn two_aborts_of_an_idle_task() {
     explore(3, || {
         let toy = Arc::new(Toy::default());
         let drops = Arc::new(AtomicUsize::new(0));
@@ -281,30 +295,46 @@ fn poll<T>(handle: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinErro
 
 #[test]
 fn a_join_and_the_completion() {
-    explore(4, || {
-        let toy = Arc::new(Toy::default());
-        let drops = Arc::new(AtomicUsize::new(0));
-        let (runnable, mut handle) = spawn(&toy, yield_then(Counted::new(&drops)));
-        let runner = thread::spawn(move || run(runnable));
-        let (former, (count, waker)) = (counting_waker(), counting_waker());
-        let mut result = poll(&mut handle, &former.1);
-        // Replacing the waker, and finding it to be the same.
-        for _ in 0..2 {
-            if result.is_pending() {
-                result = poll(&mut handle, &waker);
-            }
-        }
-        runner.join().unwrap();
+    // One poll leaves a waker, the second replaces it, and the third finds it to be the same.
+    for polls in 1..=3 {
+        explore(4, move || join_by(polls));
+    }
+}
+
+/// Joins a task while it runs, by so many polls before it is over.
+fn join_by(polls: usize) {
+    let toy = Arc::new(Toy::default());
+    let drops = Arc::new(AtomicUsize::new(0));
+    let (runnable, mut handle) = spawn(&toy, yield_then(Counted::new(&drops)));
+    let runner = thread::spawn(move || run(runnable));
+    let ((former, first), (count, second)) = (counting_waker(), counting_waker());
+    let wakers = [&first, &second, &second];
+    let mut result = Poll::Pending;
+    for waker in &wakers[..polls] {
         if result.is_pending() {
-            assert_eq!((former.0.0.load(Relaxed), count.0.load(Relaxed)), (0, 1));
-            result = poll(&mut handle, &waker);
+            result = poll(&mut handle, waker);
         }
-        let Poll::Ready(Ok(output)) = result else {
-            panic!("no output")
-        };
-        output.touch();
-        assert_eq!(drops.load(Relaxed), 0);
-    });
+    }
+    runner.join().unwrap();
+    if result.is_pending() {
+        // The waker of the last poll, and only that, was woken.
+        let woken = [&former, &count].map(|count| count.0.load(Relaxed));
+        assert_eq!(woken, if polls == 1 { [1, 0] } else { [0, 1] });
+        result = poll(&mut handle, &second);
+    }
+    let Poll::Ready(Ok(output)) = result else {
+        panic!("no output")
+    };
+    output.touch();
+    assert_eq!(drops.load(Relaxed), 0);
+    // The task has kept no waker, though the handle still keeps the task.
+    drop((first, second));
+    assert!(
+        [former, count]
+            .iter()
+            .all(|count| std::sync::Arc::strong_count(count) == 1)
+    );
+    drop(handle);
 }
 
 #[test]

@@ -46,20 +46,20 @@ pub(crate) use runnable::{Runnable, Task};
 /// Where tasks go.
 ///
 /// Every cell holds one, so it should be no more than a pointer to what the executor shares. As
-/// runnables and wakers keep their cell, that in turn is kept by whatever is left in its own queues:
-/// they must be emptied when it shuts down.
+/// runnables and wakers keep their cell, that in turn is kept by whatever is left in its own
+/// queues: they must be emptied when it shuts down.
 pub(crate) trait Schedule: Send + Sync + 'static {
     /// Queues a task that was idle and has been woken or aborted.
     ///
-    /// Called by whatever thread that happened on, also in destructors of thread-locals. A task that
-    /// is woken while it is being polled doesn't come here: [`Runnable::run`] returns it.
+    /// Called by whatever thread that happened on, also in destructors of thread-locals. A task
+    /// that is woken while it is being polled doesn't come here: [`Runnable::run`] returns it.
     fn schedule(&self, runnable: Runnable);
 
     /// Forgets a task that is over: its future is dropped.
     ///
-    /// Called once for every task, on the thread that ended it. Returns what the list of live tasks had
-    /// in this slot, so that the cell can give up all references in one step; `None` if the task is
-    /// not in the list, because it never was or because the list was taken to be dropped.
+    /// Called once for every task, on the thread that ended it. Returns what the list of live tasks
+    /// had in this slot, so that the cell can give up all references in one step; `None` if the
+    /// task is not in the list, because it never was or because the list was taken to be dropped.
     fn release(&self, slot: Slot) -> Option<Task>;
 }
 
@@ -72,7 +72,8 @@ pub(crate) struct Slot {
     pub(crate) key: u32,
 }
 
-/// Makes a task: the owner's side, the right to poll it for the first time, and the handle to join it.
+/// Makes a task: the owner's side, the right to poll it for the first time, and the handle to join
+/// it.
 pub(crate) fn new<F, S>(
     future: F,
     scheduler: S,
@@ -90,9 +91,9 @@ where
 /// Makes a task out of a future that must stay on this thread.
 ///
 /// The runnable and the owner's side must be used on this thread only. If they are not, nothing
-/// unsound happens, but the task panics instead of being polled, and its future is leaked instead of
-/// being dropped. The output needs no binding: a future makes it here, and if it is not `Send`, neither
-/// is the join handle.
+/// unsound happens, but the task panics instead of being polled, and its future is leaked instead
+/// of being dropped. The output needs no binding: a future makes it here, and if it is not `Send`,
+/// neither is the join handle.
 pub(crate) fn new_local<F, S>(
     future: F,
     scheduler: S,

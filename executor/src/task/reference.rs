@@ -24,8 +24,8 @@ impl Reference {
     /// Reaches the header.
     #[inline(always)]
     pub(super) fn header(&self) -> &Header {
-        // SAFETY: The cell lives for as long as references to it are counted, and this is one. It was
-        // allocated as a `Cell`, which begins with its header, and nobody makes an exclusive
+        // SAFETY: The cell lives for as long as references to it are counted, and this is one. It
+        // was allocated as a `Cell`, which begins with its header, and nobody makes an exclusive
         // reference to it.
         unsafe { self.0.as_ref() }
     }
@@ -43,8 +43,8 @@ impl Reference {
     /// The cell must be of these types.
     #[inline(always)]
     pub(super) unsafe fn cell<F: Future, S>(&self) -> &Cell<F, S> {
-        // SAFETY: As in `header`; the caller vouches for the type, and the pointer was made from one
-        // to the whole cell. The future and the output are in an `UnsafeCell`.
+        // SAFETY: As in `header`; the caller vouches for the type, and the pointer was made from
+        // one to the whole cell. The future and the output are in an `UnsafeCell`.
         unsafe { self.0.cast::<Cell<F, S>>().as_ref() }
     }
 
@@ -66,8 +66,9 @@ impl Reference {
     ///
     /// # Safety
     ///
-    /// The pointer must come from [`into_raw`](Self::into_raw) and stand for a counted reference, which the result
-    /// takes over, unless the result is never dropped and used only while the task is referred to.
+    /// The pointer must come from [`into_raw`](Self::into_raw) and stand for a counted reference,
+    /// which the result takes over, unless the result is never dropped and used only while the task
+    /// is referred to.
     #[inline(always)]
     pub(super) unsafe fn from_raw(header: NonNull<Header>) -> Self {
         Self(header)

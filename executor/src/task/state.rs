@@ -12,9 +12,10 @@
 //! 4. `COMPLETE` is set once, in the step that clears `RUNNING`, after the future is dropped. From
 //!    then on the *output* belongs to the join handle if [`HANDLE`] is set, and else to whoever
 //!    set `COMPLETE`. `HANDLE` is never set again once it is cleared.
-//! 5. The *join waker* belongs to the join handle while [`JOINING`] is clear. Setting `JOINING` puts
-//!    it out of reach; it then belongs to whichever comes first: the step that sets `COMPLETE`, or
-//!    the handle when it clears `JOINING`. After `COMPLETE` nobody looks at `JOINING` any more.
+//! 5. The *join waker* belongs to the join handle while [`JOINING`] is clear. Setting `JOINING`
+//!    puts it out of reach; it then belongs to whichever comes first: the step that sets
+//!    `COMPLETE`, or the handle when it clears `JOINING`. After `COMPLETE` nobody looks at
+//!    `JOINING` any more.
 //! 6. Every reference is counted in the word. The `Task`, the `Runnable`, the join handle, each
 //!    waker and each abort handle own one. A task that is not complete has the reference of its
 //!    `Task`, or is being run (by who has one) and cancelled. So the last reference always goes

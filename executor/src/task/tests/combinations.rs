@@ -199,7 +199,7 @@ impl Case {
         if self.handle == Handle::DroppedWhenStruck {
             handle = None;
         }
-        bring_to_the_end(&toy, &tally);
+        self.bring_to_the_end(&toy, &tally);
 
         assert_eq!(tally.futures_dropped.load(SeqCst), 1, "{self:?}");
         assert_eq!(toy.released.load(SeqCst), 1, "{self:?}");
@@ -271,6 +271,21 @@ impl Case {
         })
     }
 
+    /// Brings the task to its end, whatever state it is in.
+    fn bring_to_the_end(self, toy: &Toy, tally: &Tally) {
+        toy.run();
+        if !matches!(self.by, By::Nothing | By::QueueLost) {
+            assert_eq!(
+                tally.futures_dropped.load(SeqCst),
+                1,
+                "it needs a wake: {self:?}"
+            );
+        }
+        wake(tally);
+        toy.run();
+        toy.shut_down();
+    }
+
     /// Takes what is due from the handle, and drops it.
     fn check_join(self, handle: Option<JoinHandle<Output>>, woken: &Count) {
         let polled = matches!(
@@ -306,14 +321,6 @@ impl Case {
 fn wake(tally: &Tally) {
     let waker = tally.waker.lock().unwrap().clone();
     waker.inspect(Waker::wake_by_ref);
-}
-
-/// Brings the task to its end, whatever state it is in.
-fn bring_to_the_end(toy: &Toy, tally: &Tally) {
-    toy.run();
-    wake(tally);
-    toy.run();
-    toy.shut_down();
 }
 
 /// Checks that waking a task that is over does nothing.
