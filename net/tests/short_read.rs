@@ -13,7 +13,7 @@ use windlass_net::{Shutdown, TcpStream};
 use windlass_reactor::time::timeout;
 
 /// Runs `case` on a stream that has never waited, and on one that has.
-fn on_both(case: impl AsyncFn(&TcpStream, &StdTcpStream)) {
+fn on_both(case: &impl AsyncFn(&TcpStream, &StdTcpStream)) {
     run(async {
         let (stream, peer) = pair_with_std().await;
         case(&stream, &peer).await;
@@ -41,7 +41,7 @@ async fn expect(stream: &TcpStream, bytes: &[u8]) {
 /// A4: data, a short read, and again.
 #[test]
 fn data_after_a_short_read_wakes() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         for _ in 0..100 {
             std_write_all(peer, b"0123456789");
             expect(stream, b"0123456789").await;
@@ -51,7 +51,7 @@ fn data_after_a_short_read_wakes() {
 
 #[test]
 fn a_wait_after_a_short_read_ends_with_the_next_data() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         std_write_all(peer, b"first");
         expect(stream, b"first").await;
         assert!(timeout(MOMENT, stream.read(&mut [0; 8])).await.is_err());
@@ -64,7 +64,7 @@ fn a_wait_after_a_short_read_ends_with_the_next_data() {
 #[test]
 fn the_end_right_after_data_is_seen() {
     for length in [5, 64] {
-        on_both(async |stream, peer| {
+        on_both(&async |stream, peer| {
             std_write_all(peer, &pattern(length));
             peer.shutdown(Shutdown::Write).unwrap();
             std::thread::sleep(MOMENT / 10);
@@ -76,7 +76,7 @@ fn the_end_right_after_data_is_seen() {
 
 #[test]
 fn the_end_after_a_short_read_is_seen() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         std_write_all(peer, b"data");
         expect(stream, b"data").await;
         peer.shutdown(Shutdown::Write).unwrap();
@@ -87,7 +87,7 @@ fn the_end_after_a_short_read_is_seen() {
 /// Reads stop short at urgent data, with more behind them.
 #[test]
 fn urgent_data_do_not_hide_what_is_behind() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         let socket = socket2::SockRef::from(peer);
         std_write_all(peer, b"before");
         socket.send_out_of_band(b"!").unwrap();
@@ -103,7 +103,7 @@ fn urgent_data_do_not_hide_what_is_behind() {
 /// The same while the reader waits, and many times, so that events and reads meet in any order.
 #[test]
 fn urgent_data_in_between_lose_nothing() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         const ROUNDS: usize = 300;
         let writer = peer.try_clone().unwrap();
         let writing = std::thread::spawn(move || {
@@ -130,7 +130,7 @@ fn urgent_data_in_between_lose_nothing() {
 /// Whoever has the descriptor may have urgent data come in line: then reads end at the mark.
 #[test]
 fn urgent_data_in_line_lose_nothing() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         let by_descriptor = socket2::SockRef::from(stream);
         by_descriptor.set_out_of_band_inline(true).unwrap();
         std_write_all(peer, b"before");
@@ -146,7 +146,7 @@ fn urgent_data_in_line_lose_nothing() {
 /// A8: peeking takes nothing, so that it never makes the stream count as drained.
 #[test]
 fn peeking_leaves_all_there() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         std_write_all(peer, b"peeked");
         let mut space = [0; 64];
         for _ in 0..3 {
@@ -163,7 +163,7 @@ fn peeking_leaves_all_there() {
 
 #[test]
 fn an_empty_space_takes_nothing() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         std_write_all(peer, b"data");
         std::thread::sleep(MOMENT / 10);
         assert_eq!(stream.read(&mut []).await.unwrap(), 0);
@@ -174,7 +174,7 @@ fn an_empty_space_takes_nothing() {
 
 #[test]
 fn a_space_that_is_filled_leaves_the_rest() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         std_write_all(peer, b"abcdef");
         std::thread::sleep(MOMENT / 10);
         let mut space = [0; 3];
@@ -186,7 +186,7 @@ fn a_space_that_is_filled_leaves_the_rest() {
 
 #[test]
 fn several_spaces_count_together() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         let (mut one, mut two) = ([0; 4], [0; 4]);
         for bytes in [&b"abcdefgh"[..], b"abcdef", b"ab"] {
             std_write_all(peer, bytes);
@@ -208,7 +208,7 @@ fn several_spaces_count_together() {
 /// Whatever is tried without waiting counts as well.
 #[test]
 fn trying_and_waiting_go_together() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         let mut space = [0; 64];
         assert_eq!(
             stream.try_read(&mut space).unwrap_err().kind(),
@@ -232,7 +232,7 @@ fn trying_and_waiting_go_together() {
 /// A8: an operation of one's own counts.
 #[test]
 fn an_operation_of_ones_own_counts() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         let take = || {
             let mut space = [0; 64];
             let flags = rustix::net::RecvFlags::empty();
@@ -254,7 +254,7 @@ fn an_operation_of_ones_own_counts() {
 /// Pieces of all sizes, sent at all paces, with an end right behind them, come through whole.
 #[test]
 fn nothing_is_lost_at_any_pace() {
-    on_both(async |stream, peer| {
+    on_both(&async |stream, peer| {
         let sent = pattern(200_000);
         let writer = peer.try_clone().unwrap();
         let bytes = sent.clone();
