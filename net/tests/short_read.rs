@@ -143,6 +143,34 @@ fn urgent_data_in_line_lose_nothing() {
     });
 }
 
+/// A short read counts as all there was, unless somebody else has had the descriptor, or that of
+/// the listener: then the next read has to ask.
+#[test]
+fn only_sockets_that_nobody_else_has_seen_count_as_drained() {
+    async fn counts_as_drained(stream: &TcpStream, peer: &StdTcpStream) -> bool {
+        register(stream).await;
+        std_write_all(peer, b"data");
+        expect(stream, b"data").await;
+        timeout(MOMENT, stream.readable()).await.is_err()
+    }
+    run(async {
+        let (stream, peer) = pair_with_std().await;
+        assert!(counts_as_drained(&stream, &peer).await);
+        stream.as_fd();
+        assert!(!counts_as_drained(&stream, &peer).await);
+
+        let (stream, peer) = pair_with_std().await;
+        let stream = TcpStream::from_std(stream.into_std().unwrap()).unwrap();
+        assert!(!counts_as_drained(&stream, &peer).await);
+
+        let listener = common::listen().await;
+        listener.as_fd();
+        let peer = StdTcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        assert!(!counts_as_drained(&stream, &peer).await);
+    });
+}
+
 /// A8: peeking takes nothing, so that it never makes the stream count as drained.
 #[test]
 fn peeking_leaves_all_there() {
