@@ -3,8 +3,8 @@
 //! The order to read this crate in:
 //!
 //! 1. [`TcpStream`] (`tcp/stream.rs`): an operation is tried, and where it would block, the task
-//!    waits for the reactor. How a stream is connected is in `tcp/connect.rs`; its halves are in
-//!    `tcp/split.rs` (borrowed) and `tcp/owned.rs`.
+//!    waits for the reactor. What one attempt is, is in `tcp/socket.rs`; how a stream is connected,
+//!    in `tcp/connect.rs`; its halves are in `tcp/split.rs` (borrowed) and `tcp/owned.rs`.
 //! 2. [`TcpListener`] (`tcp/listener.rs`): what happens between a call of `accept` and a stream is
 //!    in `tcp/accept.rs`; how it waits when descriptors run out is in `tcp/shortage.rs`.
 //! 3. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by

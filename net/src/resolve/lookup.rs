@@ -108,9 +108,9 @@ impl Request {
 /// # futures::executor::block_on(async {
 /// use windlass_net::{LookupError, TcpStream};
 ///
-/// let error = TcpStream::connect("no-such-host.invalid:80").await.unwrap_err();
+/// let error = TcpStream::connect("no..such.host:80").await.unwrap_err();
 /// let error = error.get_ref().unwrap().downcast_ref::<LookupError>().unwrap();
-/// assert_eq!(error.host(), "no-such-host.invalid");
+/// assert_eq!(error.host(), "no..such.host");
 /// # });
 /// ```
 #[derive(Debug)]

@@ -268,8 +268,35 @@ impl fmt::Debug for Incoming<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_fault_of_connection, is_shortage};
+    use super::{Attempt, is_fault_of_connection, is_shortage};
+    use crate::TcpListener;
+    use futures::executor::block_on;
+    use futures::task::{ArcWake, waker};
     use rustix::io::Errno;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Context;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl ArcWake for Woken {
+        fn wake_by_ref(woken: &Arc<Self>) {
+            woken.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// E3: when there were nothing but faults, others get a turn, and then it goes on.
+    #[test]
+    fn faults_without_end_give_others_a_turn() {
+        let listener = block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let woken = Arc::new(Woken::default());
+        let waker = waker(woken.clone());
+        let mut context = Context::from_waker(&waker);
+        let concluded = listener.conclude(&mut context, Attempt::OnlyFaults, false);
+        assert!(concluded.is_pending());
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+    }
 
     #[test]
     fn errors_are_of_three_kinds() {

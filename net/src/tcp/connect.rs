@@ -1,6 +1,7 @@
 //! Connecting, without blocking: `connect` begins, and the socket is writable once it is over.
 
-use super::stream::{Socket, TcpStream};
+use super::socket::Socket;
+use super::stream::TcpStream;
 use crate::address::{self, ToAddresses};
 use crate::{resolve, system};
 use rustix::event::{PollFd, PollFlags, poll};

@@ -3,8 +3,11 @@
 mod accept;
 mod connect;
 mod listener;
+mod options;
 mod owned;
+mod polled;
 mod shortage;
+mod socket;
 mod split;
 mod stream;
 

@@ -1,14 +1,11 @@
-//! A TCP connection.
+//! A TCP connection: reading, writing and waiting.
 
-use crate::system::{self, retry};
+use super::socket::Socket;
 use std::fmt;
 use std::future::Future;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::net::{Shutdown, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
-use windlass_reactor::{Async, Direction, Taken};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::OwnedFd;
+use windlass_reactor::{Async, Direction};
 
 /// A TCP connection.
 ///
@@ -38,80 +35,13 @@ pub struct TcpStream {
     pub(super) inner: Async<Socket>,
 }
 
-/// A socket that doesn't block, and what is needed to tell whether a short read drained it.
-///
-/// A stream read that fills its buffer only in part took all there was, so that the next one needs
-/// not ask before it waits; see [`Taken::All`]. That holds as long as the socket is a plain one
-/// that behaves as TCP does by default. Through the descriptor anybody may change it: with kernel
-/// TLS (`TCP_ULP`) a read ends with the record, with `SO_OOBINLINE` at the urgent mark, and more may
-/// be there without a new event. So the shortcut is for those sockets only whose descriptor nobody
-/// else has seen.
-#[derive(Debug)]
-pub(super) struct Socket {
-    pub(super) stream: std::net::TcpStream,
-    /// Somebody else has, or had, the descriptor; never unset. Relaxed: whoever changes the socket
-    /// makes that known to readers by a system call, or by an order of their own.
-    handed_out: AtomicBool,
-}
-
-impl Socket {
-    /// Reads what is there.
-    #[inline]
-    fn receive(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
-        let count = retry(|| (&self.stream).read(space))?;
-        Ok(self.taken(count, space.len()))
-    }
-
-    fn receive_vectored(&self, spaces: &mut [IoSliceMut<'_>]) -> io::Result<Taken<usize>> {
-        let count = retry(|| (&self.stream).read_vectored(spaces))?;
-        Ok(self.taken(count, spaces.iter().map(|space| space.len()).sum()))
-    }
-
-    /// Says what a read of `count` bytes left behind. The end is never "all": it stays.
-    #[inline]
-    fn taken(&self, count: usize, space: usize) -> Taken<usize> {
-        if 0 < count && count < space && !self.handed_out.load(Ordering::Relaxed) {
-            Taken::All(count)
-        } else {
-            Taken::Some(count)
-        }
-    }
-
-    #[inline]
-    fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
-        retry(|| (&self.stream).write(bytes)).map(Taken::Some)
-    }
-
-    fn send_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<Taken<usize>> {
-        retry(|| system::send_vectored(&self.stream, buffers)).map(Taken::Some)
-    }
-
-    /// Sends until all of `rest` is sent or it would block; `rest` says how far it came.
-    fn send_rest(&self, rest: &mut &[u8]) -> io::Result<Taken<()>> {
-        while !rest.is_empty() {
-            match retry(|| (&self.stream).write(rest))? {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                count => *rest = &rest[count..],
-            }
-        }
-        Ok(Taken::Some(()))
-    }
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
-    }
-}
-
 impl TcpStream {
     /// Takes a socket of ours, which doesn't block. `handed_out` says that others may have changed
     /// it.
     pub(super) fn from_nonblocking(socket: OwnedFd, handed_out: bool) -> Self {
-        let stream = socket.into();
-        let handed_out = AtomicBool::new(handed_out);
+        let socket = Socket::new(socket.into(), handed_out);
         Self {
-            inner: Async::from_nonblocking(Socket { stream, handed_out }),
+            inner: Async::from_nonblocking(socket),
         }
     }
 
@@ -125,8 +55,7 @@ impl TcpStream {
     ///
     /// What the system says when asked not to block.
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
-        let handed_out = AtomicBool::new(true);
-        let inner = Async::new(Socket { stream, handed_out })?;
+        let inner = Async::new(Socket::new(stream, true))?;
         Ok(Self { inner })
     }
 
@@ -140,7 +69,7 @@ impl TcpStream {
         Ok(self.inner.into_inner().stream)
     }
 
-    fn socket(&self) -> &std::net::TcpStream {
+    pub(super) fn socket(&self) -> &std::net::TcpStream {
         &self.inner.get_ref().stream
     }
 
@@ -247,10 +176,8 @@ impl TcpStream {
     ///
     /// Nothing is lost when it is dropped.
     pub fn peek(&self, space: &mut [u8]) -> impl Future<Output = io::Result<usize>> {
-        // It takes nothing, so it never takes all.
-        self.inner.io_with(Direction::Read, move |socket| {
-            retry(|| socket.stream.peek(space)).map(Taken::Some)
-        })
+        self.inner
+            .io_with(Direction::Read, move |socket| socket.peek(space))
     }
 
     /// Writes as much of `bytes` as there is room for, waiting until there is some; returns how
@@ -409,202 +336,6 @@ impl TcpStream {
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
         self.inner.try_io(direction, |_| operation())
-    }
-
-    /// As [`read`](TcpStream::read), for those who write futures by hand. Of several tasks that
-    /// call a reading `poll_` method, the latest is woken.
-    ///
-    /// # Errors
-    ///
-    /// As for [`read`](TcpStream::read).
-    pub fn poll_read(
-        &self,
-        context: &mut Context<'_>,
-        space: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        self.inner
-            .poll_io_with(context, Direction::Read, |socket| socket.receive(space))
-    }
-
-    /// As [`read_vectored`](TcpStream::read_vectored); see [`poll_read`](TcpStream::poll_read).
-    ///
-    /// # Errors
-    ///
-    /// As for [`read`](TcpStream::read).
-    pub fn poll_read_vectored(
-        &self,
-        context: &mut Context<'_>,
-        spaces: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.inner.poll_io_with(context, Direction::Read, |socket| {
-            socket.receive_vectored(spaces)
-        })
-    }
-
-    /// As [`peek`](TcpStream::peek); see [`poll_read`](TcpStream::poll_read).
-    ///
-    /// # Errors
-    ///
-    /// As for [`read`](TcpStream::read).
-    pub fn poll_peek(
-        &self,
-        context: &mut Context<'_>,
-        space: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        self.inner.poll_io_with(context, Direction::Read, |socket| {
-            retry(|| socket.stream.peek(space)).map(Taken::Some)
-        })
-    }
-
-    /// As [`write`](TcpStream::write), for those who write futures by hand. Of several tasks that
-    /// call a writing `poll_` method, the latest is woken.
-    ///
-    /// # Errors
-    ///
-    /// As for [`write`](TcpStream::write).
-    pub fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.inner
-            .poll_io_with(context, Direction::Write, |socket| socket.send(bytes))
-    }
-
-    /// As [`write_vectored`](TcpStream::write_vectored); see [`poll_write`](TcpStream::poll_write).
-    ///
-    /// # Errors
-    ///
-    /// As for [`write`](TcpStream::write).
-    pub fn poll_write_vectored(
-        &self,
-        context: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.inner
-            .poll_io_with(context, Direction::Write, |socket| {
-                socket.send_vectored(buffers)
-            })
-    }
-
-    /// As [`readable`](TcpStream::readable); see [`poll_read`](TcpStream::poll_read).
-    ///
-    /// # Errors
-    ///
-    /// As for [`readable`](TcpStream::readable).
-    pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.inner.poll_readable(context)
-    }
-
-    /// As [`writable`](TcpStream::writable); see [`poll_write`](TcpStream::poll_write).
-    ///
-    /// # Errors
-    ///
-    /// As for [`readable`](TcpStream::readable).
-    pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.inner.poll_writable(context)
-    }
-
-    /// Ends one direction or both: after `Shutdown::Write` the peer reads the end once it has read
-    /// what was written; after `Shutdown::Read` reads here say 0.
-    ///
-    /// It doesn't wait. A connection that the peer has reset is shut down already, which is no
-    /// error, though some systems say so (`ENOTCONN`).
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        match self.socket().shutdown(how) {
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
-            done => done,
-        }
-    }
-
-    /// Returns the address of this end.
-    ///
-    /// # Errors
-    ///
-    /// What the system says; some don't tell after a reset.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket().local_addr()
-    }
-
-    /// Returns the address of the other end.
-    ///
-    /// # Errors
-    ///
-    /// `NotConnected` once the connection is over; else what the system says.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.socket().peer_addr()
-    }
-
-    /// Says whether small writes are sent at once (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn nodelay(&self) -> io::Result<bool> {
-        self.socket().nodelay()
-    }
-
-    /// Has small writes sent at once, not gathered while data are unacknowledged (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        self.socket().set_nodelay(nodelay)
-    }
-
-    /// Returns how many routers a packet may pass (`IP_TTL`).
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.socket().ttl()
-    }
-
-    /// Sets how many routers a packet may pass (`IP_TTL`).
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.socket().set_ttl(ttl)
-    }
-
-    /// Takes the error that is pending on the socket (`SO_ERROR`), which no operation reports then.
-    ///
-    /// # Errors
-    ///
-    /// What the system says when asked.
-    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.socket().take_error()
-    }
-
-    /// Takes note that somebody sees the descriptor; see [`Socket`].
-    fn hand_out(&self) {
-        self.inner
-            .get_ref()
-            .handed_out
-            .store(true, Ordering::Relaxed);
-    }
-}
-
-/// Lends the descriptor, for what this type doesn't offer.
-///
-/// From then on each read that comes before a wait costs one system call more, since options set
-/// through the descriptor may change what a short read means.
-impl AsFd for TcpStream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.hand_out();
-        self.socket().as_fd()
-    }
-}
-
-/// As for [`AsFd`].
-impl AsRawFd for TcpStream {
-    fn as_raw_fd(&self) -> RawFd {
-        self.hand_out();
-        self.socket().as_raw_fd()
     }
 }
 

@@ -1,0 +1,92 @@
+//! The operations of a stream, as the system has them: each is one attempt, which may say that it
+//! would block.
+
+use crate::system::{self, retry};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use windlass_reactor::Taken;
+
+/// A socket that doesn't block, and what is needed to tell whether a short read drained it.
+///
+/// A stream read that fills its buffer only in part took all there was, so that the next one needs
+/// not ask before it waits; see [`Taken::All`]. That holds as long as the socket is a plain one
+/// that behaves as TCP does by default. Through the descriptor anybody may change it: with kernel
+/// TLS (`TCP_ULP`) a read ends with the record, with `SO_OOBINLINE` at the urgent mark, and more may
+/// be there without a new event. So the shortcut is for those sockets only whose descriptor nobody
+/// else has seen.
+#[derive(Debug)]
+pub(super) struct Socket {
+    pub(super) stream: std::net::TcpStream,
+    /// Somebody else has, or had, the descriptor; never unset. Relaxed: whoever changes the socket
+    /// makes that known to readers by a system call, or by an order of their own.
+    handed_out: AtomicBool,
+}
+
+impl Socket {
+    pub(super) fn new(stream: std::net::TcpStream, handed_out: bool) -> Self {
+        let handed_out = AtomicBool::new(handed_out);
+        Self { stream, handed_out }
+    }
+
+    /// Takes note that somebody sees the descriptor.
+    pub(super) fn hand_out(&self) {
+        self.handed_out.store(true, Ordering::Relaxed);
+    }
+
+    /// Reads what is there.
+    #[inline]
+    pub(super) fn receive(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
+        let count = retry(|| (&self.stream).read(space))?;
+        Ok(self.taken(count, space.len()))
+    }
+
+    pub(super) fn receive_vectored(
+        &self,
+        spaces: &mut [IoSliceMut<'_>],
+    ) -> io::Result<Taken<usize>> {
+        let count = retry(|| (&self.stream).read_vectored(spaces))?;
+        Ok(self.taken(count, spaces.iter().map(|space| space.len()).sum()))
+    }
+
+    /// Says what a read of `count` bytes left behind. The end is never "all": it stays.
+    #[inline]
+    fn taken(&self, count: usize, space: usize) -> Taken<usize> {
+        if 0 < count && count < space && !self.handed_out.load(Ordering::Relaxed) {
+            Taken::All(count)
+        } else {
+            Taken::Some(count)
+        }
+    }
+
+    #[inline]
+    pub(super) fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
+        retry(|| (&self.stream).write(bytes)).map(Taken::Some)
+    }
+
+    pub(super) fn peek(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
+        // It takes nothing, so it never takes all.
+        retry(|| self.stream.peek(space)).map(Taken::Some)
+    }
+
+    pub(super) fn send_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<Taken<usize>> {
+        retry(|| system::send_vectored(&self.stream, buffers)).map(Taken::Some)
+    }
+
+    /// Sends until all of `rest` is sent or it would block; `rest` says how far it came.
+    pub(super) fn send_rest(&self, rest: &mut &[u8]) -> io::Result<Taken<()>> {
+        while !rest.is_empty() {
+            match retry(|| (&self.stream).write(rest))? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => *rest = &rest[count..],
+            }
+        }
+        Ok(Taken::Some(()))
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

@@ -1,0 +1,166 @@
+//! What the tests have in common. They run on an executor that knows nothing of the reactor, so
+//! that the one of the process serves them.
+#![allow(dead_code, unreachable_pub)]
+
+use std::future::Future;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Wake, Waker};
+use std::time::{Duration, Instant};
+use windlass_net::{TcpListener, TcpStream};
+use windlass_reactor::time::timeout;
+
+/// How long a test may take at the most.
+pub const LIMIT: Duration = Duration::from_secs(30);
+
+/// Long enough for the kernel to have done what it was asked, where nothing tells that it has.
+pub const MOMENT: Duration = Duration::from_millis(30);
+
+/// Runs a future to its end, within the limit.
+#[track_caller]
+pub fn run<F: Future>(future: F) -> F::Output {
+    futures::executor::block_on(timeout(LIMIT, future)).expect("the test took too long")
+}
+
+/// Makes a listener on the loopback.
+pub async fn listen() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.unwrap()
+}
+
+/// Makes a connection: the end that connected, and the end that accepted.
+pub async fn pair() -> (TcpStream, TcpStream) {
+    let listener = listen().await;
+    let client = TcpStream::connect(listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    let (server, _) = listener.accept().await.unwrap();
+    (client, server)
+}
+
+/// Makes a connection of which one end blocks, for a thread.
+pub async fn pair_with_std() -> (TcpStream, std::net::TcpStream) {
+    let listener = listen().await;
+    let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    client.set_read_timeout(Some(LIMIT)).unwrap();
+    client.set_write_timeout(Some(LIMIT)).unwrap();
+    let (server, _) = listener.accept().await.unwrap();
+    (server, client)
+}
+
+/// Closes a connection by a reset.
+pub fn reset(stream: TcpStream) {
+    let socket = socket2::Socket::from(stream.into_std().unwrap());
+    socket.set_linger(Some(Duration::ZERO)).unwrap();
+}
+
+/// Reads to the end.
+pub async fn read_to_end(stream: &TcpStream) -> io::Result<Vec<u8>> {
+    let (mut all, mut space) = (Vec::new(), [0; 1000]);
+    loop {
+        match stream.read(&mut space).await? {
+            0 => return Ok(all),
+            count => all.extend_from_slice(&space[..count]),
+        }
+    }
+}
+
+/// Makes bytes that repeat late, so that any that are lost or moved show.
+pub fn pattern(length: usize) -> Vec<u8> {
+    let mut state = 1_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+/// Writes until there is no more room; returns how many bytes went.
+pub async fn fill(stream: &TcpStream) -> usize {
+    let bytes = vec![7; 1 << 16];
+    let mut total = 0;
+    while let Ok(written) = timeout(MOMENT, stream.write(&bytes)).await {
+        total += written.unwrap();
+    }
+    total
+}
+
+/// Waits until `done` says so.
+#[track_caller]
+pub fn wait_until(mut done: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < LIMIT, "it did not come to pass");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+pub struct Count(pub AtomicUsize);
+
+impl Count {
+    pub fn waker() -> (Arc<Count>, Waker) {
+        let count = Arc::new(Count::default());
+        (count.clone(), count.into())
+    }
+
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Returns how many descriptors the process has open.
+pub fn open_descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Runs the test `name` of this binary in a process of its own, and checks that it passes.
+#[track_caller]
+pub fn assert_passes_in_child(name: &str) {
+    let output = in_child(&[], name);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{name} failed in its process:\n{told}"
+    );
+}
+
+/// Runs the test `name` of this binary in a process of its own, started by `program`.
+pub fn in_child(program: &[&str], name: &str) -> std::process::Output {
+    let binary = std::env::current_exe().unwrap();
+    let mut words = program
+        .iter()
+        .map(std::ffi::OsString::from)
+        .collect::<Vec<_>>();
+    words.push(binary.into());
+    words.extend(["--exact", name, "--nocapture"].map(Into::into));
+    std::process::Command::new(&words[0])
+        .args(&words[1..])
+        .env("WINDLASS_TEST_CHILD", "1")
+        .output()
+        .unwrap()
+}
+
+/// Says whether this is the process that [`in_child`] has started.
+pub fn is_child() -> bool {
+    std::env::var_os("WINDLASS_TEST_CHILD").is_some()
+}
+
+/// Reads to the end, blocking.
+pub fn std_read_to_end(mut stream: &std::net::TcpStream) -> Vec<u8> {
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).unwrap();
+    all
+}
+
+/// Writes all, blocking.
+pub fn std_write_all(mut stream: &std::net::TcpStream, bytes: &[u8]) {
+    stream.write_all(bytes).unwrap();
+}
