@@ -121,8 +121,29 @@ pub(crate) struct Knote {
     pub(crate) queued: bool,
     /// What a one-shot knote will report, fixed when it became pending.
     pub(crate) captured: Report,
+    /// What it last reported, if edges that are not its own can be told by that.
+    pub(crate) reported: Option<Seen>,
     /// Where its readiness comes from.
     pub(crate) source: Source,
+}
+
+/// A report, and how many bytes had passed before it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    progress: u64,
+    fflags: u32,
+    eof: bool,
+}
+
+impl Seen {
+    /// Remembers a report; the bytes must have been counted before the filter was asked.
+    pub(crate) fn new(progress: u64, report: Report) -> Self {
+        Self {
+            progress,
+            fflags: report.fflags,
+            eof: report.eof,
+        }
+    }
 }
 
 /// The flags of a change that stay with the knote.
@@ -139,6 +160,7 @@ impl Knote {
             enabled: change.flags & abi::EV_DISABLE == 0,
             queued: false,
             captured: Report::default(),
+            reported: None,
             source,
         }
     }

@@ -34,7 +34,8 @@
 //! - A number closed by a direct system call, past the C library, keeps its knotes until the next
 //!   change that names it; that is a breach of its own kind.
 //! - An edge may come that a BSD would not give: Linux wakes both filters of a socket when either
-//!   of its sides is shut. Edges by data and space are each filter's own.
+//!   of its sides is shut. On TCP the wrong one is recognised; on a Unix socket it is passed on.
+//!   Edges by data and space are each filter's own everywhere.
 //! - A socket's error is worked out, not read, so as not to take it from the program.
 //! - Regular files are looked at every 10 ms while somebody waits.
 //! - A process made by a bare `clone` call gets `EBADF` but keeps the numbers.

@@ -5,7 +5,7 @@ use crate::counters::{self, Counter};
 use crate::environment::environment;
 use crate::filter::kind::Kind;
 use crate::filter::{self, read, write};
-use crate::knote::{Filter, Key, Knote, Report, Source};
+use crate::knote::{Filter, Key, Knote, Report, Seen, Source};
 use crate::lists::Entries;
 use crate::sys;
 use crate::table::{QueueId, Table};
@@ -33,13 +33,38 @@ impl Table {
         loop {
             let count = self.queue(id).take_edges(filter, &mut taken);
             for &value in &taken[..count] {
-                if let Some(key) = self.queue(id).edge_key(filter, value) {
+                let key = self.queue(id).edge_key(filter, value);
+                if let Some(key) = key.filter(|&key| self.is_news(id, key)) {
                     self.activate(id, key);
                 }
             }
             if count < taken.len() {
                 return;
             }
+        }
+    }
+
+    /// Tells whether an edge can be the knote's own, and is not that of the other side alone.
+    fn is_news(&mut self, id: QueueId, key: Key) -> bool {
+        let knote = self.queue(id).knotes.get(&key);
+        let Some(reported) = knote.and_then(|knote| knote.reported) else {
+            return true;
+        };
+        let Some(progress) = self.progress(id, key) else {
+            return true;
+        };
+        let report = self.look(id, key);
+        report.is_none_or(|report| Seen::new(progress, report) != reported)
+    }
+
+    /// Counts the bytes of a knote that reports changes only, if that can be done.
+    fn progress(&mut self, id: QueueId, key: Key) -> Option<u64> {
+        let knote = self.queue(id).knotes.get(&key)?;
+        match knote.source {
+            Source::Descriptor { kind, .. } if knote.is(abi::EV_CLEAR) => {
+                filter::socket::progress(key.descriptor(), kind, key.filter)
+            }
+            _ => None,
         }
     }
 
@@ -70,31 +95,36 @@ impl Table {
             knote.queued = false;
             if knote.is(abi::EV_ONESHOT) {
                 // The filter is not asked again: the report can be stale.
+                counters::count(Counter::Events);
                 entries.push(knote.event(key, knote.captured));
                 queue.remove(key);
                 queue.gone.insert(key);
-            } else if let Some(report) = self.look(id, key) {
-                self.hand_out_one(id, key, report, entries);
             } else {
-                continue;
+                self.hand_out_if_ready(id, key, entries);
             }
-            counters::count(Counter::Events);
         }
     }
 
-    fn hand_out_one(&mut self, id: QueueId, key: Key, report: Report, entries: &mut Entries) {
+    fn hand_out_if_ready(&mut self, id: QueueId, key: Key, entries: &mut Entries) {
+        let progress = self.progress(id, key);
+        let Some(report) = self.look(id, key) else {
+            return;
+        };
         let queue = self.queue(id);
         let Some(knote) = queue.knotes.get_mut(&key) else {
             return;
         };
+        counters::count(Counter::Events);
         entries.push(knote.event(key, report));
-        if knote.is(abi::EV_CLEAR) || key.filter == Filter::Timer {
+        knote.reported = progress.map(|progress| Seen::new(progress, report));
+        let stays = !knote.is(abi::EV_CLEAR) && key.filter != Filter::Timer;
+        if !stays {
             clear(knote);
         }
         if knote.is(abi::EV_DISPATCH) {
             knote.enabled = false;
             queue.unwatch(key);
-        } else if !knote.is(abi::EV_CLEAR) && key.filter != Filter::Timer {
+        } else if stays {
             queue.enqueue(key, report);
         }
     }

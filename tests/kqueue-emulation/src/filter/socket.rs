@@ -11,10 +11,15 @@
 //!    taken it there, `fflags` is 0.
 //! 3. `TCP_INFO` tells the state, and with it whether the write side is shut; for a Unix stream
 //!    socket sending no bytes tells, as it gives `EPIPE` then and does nothing otherwise.
+//! 4. When either side of a connection is shut, both filters get an edge. On TCP the one that is
+//!    not concerned is told from a real one: if no byte has been written (or received) since the
+//!    filter's last report, and it would report the same end and error, then nothing has happened
+//!    to its side. For as long as nothing is written, what was writable stays so.
 
 use std::os::fd::RawFd;
 
 use super::kind::Kind;
+use crate::knote::Filter;
 use crate::sys::probe;
 
 /// A look at a socket with connections.
@@ -83,6 +88,25 @@ impl Look {
         (self.kind == Kind::Tcp)
             .then(|| probe::tcp_status(self.fd))
             .flatten()
+    }
+}
+
+/// Counts the bytes that have ever passed through one side of a TCP connection (fact 4); `None` for
+/// other sockets and for a listener, whose connections are not counted.
+pub(crate) fn progress(fd: RawFd, kind: Kind, filter: Filter) -> Option<u64> {
+    const LISTENING: u8 = 10;
+    // The queue is asked before the acknowledged bytes: an acknowledgement in between then makes
+    // the sum too large, which at worst lets an edge through, and never too small.
+    let queued = (filter == Filter::Write)
+        .then(|| probe::amount(fd, libc::TIOCOUTQ))
+        .flatten();
+    let tcp = (kind == Kind::Tcp)
+        .then(|| probe::tcp_status(fd))
+        .flatten()?;
+    match filter {
+        _ if tcp.state == LISTENING => None,
+        Filter::Write => Some(tcp.acknowledged + u64::try_from(queued?).ok()?),
+        _ => Some(tcp.received),
     }
 }
 

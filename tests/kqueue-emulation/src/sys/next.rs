@@ -35,6 +35,20 @@ impl Next {
         self.address.store(found, Relaxed);
         found
     }
+
+    /// Gives the address of a function that every C library has.
+    fn expect(&self) -> *mut c_void {
+        let address = self.find();
+        if address.is_null() {
+            // Linked behind the C library instead of preloaded, it would stand in front of nothing.
+            eprintln!(
+                "kqueue emulation: no {:?} after this library; preload it",
+                self.name
+            );
+            std::process::abort();
+        }
+        address
+    }
 }
 
 static CLOSE: Next = Next::new(c"close");
@@ -53,35 +67,35 @@ type CloseRange = extern "C" fn(c_uint, c_uint, c_int) -> c_int;
 /// The real `close`.
 pub(crate) fn close(fd: RawFd) -> c_int {
     // SAFETY: every C library on Linux has close, and this is its type.
-    let close = unsafe { mem::transmute::<*mut c_void, Close>(CLOSE.find()) };
+    let close = unsafe { mem::transmute::<*mut c_void, Close>(CLOSE.expect()) };
     close(fd)
 }
 
 /// The real `dup`.
 pub(crate) fn dup(fd: RawFd) -> c_int {
     // SAFETY: every C library on Linux has dup, whose type is that of close.
-    let dup = unsafe { mem::transmute::<*mut c_void, Close>(DUP.find()) };
+    let dup = unsafe { mem::transmute::<*mut c_void, Close>(DUP.expect()) };
     dup(fd)
 }
 
 /// The real `dup2`.
 pub(crate) fn dup2(old: RawFd, new: RawFd) -> c_int {
     // SAFETY: every C library on Linux has dup2, and this is its type.
-    let dup2 = unsafe { mem::transmute::<*mut c_void, Dup2>(DUP2.find()) };
+    let dup2 = unsafe { mem::transmute::<*mut c_void, Dup2>(DUP2.expect()) };
     dup2(old, new)
 }
 
 /// The real `dup3`.
 pub(crate) fn dup3(old: RawFd, new: RawFd, flags: c_int) -> c_int {
     // SAFETY: every C library on Linux has dup3, and this is its type.
-    let dup3 = unsafe { mem::transmute::<*mut c_void, Dup3>(DUP3.find()) };
+    let dup3 = unsafe { mem::transmute::<*mut c_void, Dup3>(DUP3.expect()) };
     dup3(old, new, flags)
 }
 
 /// The real `fcntl`, with an argument as wide as a pointer, which serves every command.
 pub(crate) fn fcntl(fd: RawFd, command: c_int, argument: usize) -> c_int {
     // SAFETY: every C library on Linux has fcntl, and this is its type.
-    let fcntl = unsafe { mem::transmute::<*mut c_void, Fcntl>(FCNTL.find()) };
+    let fcntl = unsafe { mem::transmute::<*mut c_void, Fcntl>(FCNTL.expect()) };
     // SAFETY: the argument is passed on as it came, so the caller's own obligations hold; commands
     // with an int take the low half of the register, those without do not look.
     unsafe { fcntl(fd, command, argument) }

@@ -84,6 +84,10 @@ pub(crate) struct TcpStatus {
     pub(crate) waiting: u32,
     /// Whether the connection has ever been established.
     pub(crate) was_established: bool,
+    /// Bytes that the peer has acknowledged, ever.
+    pub(crate) acknowledged: u64,
+    /// Bytes that have been received, ever; the peer's end counts as one.
+    pub(crate) received: u64,
     /// Whether anything had to be sent again.
     pub(crate) retransmitted: bool,
 }
@@ -96,6 +100,7 @@ pub(crate) fn tcp_status(fd: RawFd) -> Option<TcpStatus> {
     const ROUND_TRIP: usize = 68;
     const TOTAL_RETRANSMITS: usize = 100;
     const BYTES_ACKED: usize = 120;
+    const BYTES_RECEIVED: usize = 128;
     let mut info = [0_u8; 136];
     let mut length = info.len() as libc::socklen_t;
     let place = info.as_mut_ptr().cast();
@@ -110,13 +115,22 @@ pub(crate) fn tcp_status(fd: RawFd) -> Option<TcpStatus> {
         )
     };
     check(result).ok()?;
-    let word = |at: usize| u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]);
+    let word = |at| u32::from_ne_bytes(field(&info, at));
+    let acknowledged = u64::from_ne_bytes(field(&info, BYTES_ACKED));
     Some(TcpStatus {
         state: info[0],
         waiting: word(UNACKED),
-        was_established: word(ROUND_TRIP) > 0 || word(BYTES_ACKED) > 0 || word(BYTES_ACKED + 4) > 0,
+        was_established: word(ROUND_TRIP) > 0 || acknowledged > 0,
+        acknowledged,
+        received: u64::from_ne_bytes(field(&info, BYTES_RECEIVED)),
         retransmitted: info[RETRANSMITS] > 0 || word(TOTAL_RETRANSMITS) > 0,
     })
+}
+
+fn field<const LENGTH: usize>(info: &[u8; 136], at: usize) -> [u8; LENGTH] {
+    let mut field = [0; LENGTH];
+    field.copy_from_slice(&info[at..at + LENGTH]);
+    field
 }
 
 /// Tells whether writing to a Unix stream socket would give `EPIPE`, by writing nothing to it.

@@ -53,6 +53,44 @@ pub(crate) fn half_close_of_the_peer_leaves_writing_alone() {
     assert_eq!(of(&events, WRITE).unwrap().flags & EOF, 0);
 }
 
+pub(crate) fn shutting_one_side_is_no_edge_of_the_other() {
+    let ((mut one, mut other), queue) = (system::tcp_pair(), Queue::new());
+    one.set_nonblocking(true).unwrap();
+    queue.set(&[
+        change(&one, READ, ADD | CLEAR),
+        change(&one, WRITE, ADD | CLEAR),
+    ]);
+    assert_eq!(names(&queue.take()), [(one.as_raw_fd(), WRITE)]);
+    other.write_all(b"x").unwrap();
+    assert_eq!(names(&queue.wait()), [(one.as_raw_fd(), READ)]);
+    other.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(
+        names(&queue.wait()),
+        [(one.as_raw_fd(), READ)],
+        "the peer's end is for reading"
+    );
+    // What has been written and drained is an edge, whatever else happens.
+    while one.write(&[0; 65_536]).is_ok() {}
+    assert_eq!(queue.take(), []);
+    other.set_nonblocking(true).unwrap();
+    loop {
+        system::drain(&mut other);
+        let events = queue.take();
+        if !events.is_empty() {
+            assert_eq!(names(&events), [(one.as_raw_fd(), WRITE)]);
+            break;
+        }
+    }
+    one.shutdown(Shutdown::Write).unwrap();
+    let events = queue.take();
+    assert_eq!(
+        names(&events),
+        [(one.as_raw_fd(), WRITE)],
+        "the own end is for writing"
+    );
+    assert_eq!(events[0].flags & EOF, EOF);
+}
+
 pub(crate) fn own_shutdown_ends_the_write_filter() {
     let (one, _other) = system::tcp_pair();
     let (two, _another) = UnixStream::pair().unwrap();

@@ -68,6 +68,7 @@ rules! {
     readiness::unpollable_devices_are_refused;
 
     ends::end_comes_with_data_pending;
+    ends::shutting_one_side_is_no_edge_of_the_other;
     ends::half_close_of_the_peer_leaves_writing_alone;
     ends::own_shutdown_ends_the_write_filter;
     ends::reset_shows_the_error_and_leaves_it;
