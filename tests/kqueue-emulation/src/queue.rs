@@ -120,6 +120,9 @@ impl Queue {
 
     /// Takes a knote out, wherever it is.
     pub(crate) fn remove(&mut self, key: Key) -> Option<Knote> {
+        if !self.knotes.contains_key(&key) {
+            return None;
+        }
         self.unwatch(key);
         self.unqueue(key);
         self.knotes.remove(&key)

@@ -73,3 +73,10 @@ fn unknown_word_aborts() {
         support::parent::expect_abort("one_rule", Some(&library));
     }
 }
+
+#[test]
+fn settings_are_heeded() {
+    if let Some(library) = library() {
+        support::parent::expect_settings("one_rule", Some(&library));
+    }
+}

@@ -55,6 +55,50 @@ pub(crate) fn expect_abort(test: &str, preload: Option<&str>) {
     );
 }
 
+/// Expects what the variables beside `KQUEUE_EMULATION` promise, of a rule that breaks others.
+pub(crate) fn expect_settings(test: &str, preload: Option<&str>) {
+    let rule = "bad_lists_are_refused";
+    let output = command(rule, test, preload)
+        .env("KQUEUE_EMULATION_FATAL", "1")
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.signal(),
+        Some(libc::SIGABRT),
+        "{}",
+        text(&output)
+    );
+    assert!(text(&output).contains(" bad-list "), "{}", text(&output));
+
+    let way = if preload.is_some() {
+        "preloaded"
+    } else {
+        "direct"
+    };
+    let path = format!("windlass-kqueue-{}-{way}-settings", std::process::id());
+    let (log, statistics) = (
+        env::temp_dir().join(&path),
+        env::temp_dir().join(path + "-counters"),
+    );
+    let mut command = command(rule, test, preload);
+    command
+        .env("KQUEUE_EMULATION_LOG", &log)
+        .env("KQUEUE_EMULATION_STATS", &statistics);
+    let output = command
+        .env("KQUEUE_EMULATION_ALLOW", "no-queue,bad-list")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(!log.exists(), "what is allowed is not logged");
+    let counters = fs::read_to_string(&statistics).unwrap();
+    fs::remove_file(&statistics).unwrap();
+    assert!(
+        counters.starts_with("pid=") && counters.contains(" queues=1 "),
+        "{counters}"
+    );
+    assert!(counters.ends_with(" violations=0\n"), "{counters}");
+}
+
 fn run_rule(rule: &Rule, test: &str, preload: Option<&str>) -> Result<(), String> {
     let process = std::process::id();
     let way = if preload.is_some() {
