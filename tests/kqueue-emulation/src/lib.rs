@@ -40,6 +40,8 @@
 //! - Regular files are looked at every 10 ms while somebody waits.
 //! - A process made by a bare `clone` call gets `EBADF` but keeps the numbers.
 
+#![cfg(target_os = "linux")]
+
 pub mod abi;
 mod audit;
 mod call;

@@ -1,5 +1,7 @@
 //! Every rule, on the functions of this package linked into the test itself.
 
+#![cfg(target_os = "linux")]
+
 mod rules;
 mod support;
 

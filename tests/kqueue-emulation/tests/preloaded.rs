@@ -1,6 +1,8 @@
 //! Every rule, on the library that `WINDLASS_KQUEUE_EMULATION` names, preloaded into a program that
 //! is not linked with it and finds the functions by name, as a back end does.
 
+#![cfg(target_os = "linux")]
+
 mod rules;
 mod support;
 

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use crate::support::queue::{Queue, change, names, numbered};
-use crate::support::{ADD, CLEAR, DELETE, Kevent, READ, USER, WRITE, system};
+use crate::support::{ADD, CLEAR, DELETE, Kevent, READ, USER, WRITE, child::api, system};
 
 pub(crate) fn close_removes_the_knotes_of_that_number() {
     let ((one, mut other), queue) = (UnixStream::pair().unwrap(), Queue::new());
@@ -205,6 +205,27 @@ pub(crate) fn descriptors_are_given_back() {
     let lowest = system::dup(one.as_raw_fd()).into_raw_fd();
     let queue = Queue::new();
     assert_eq!(queue.0, lowest + 1, "a queue takes one low number");
+    let next = system::dup(one.as_raw_fd());
+    assert_eq!(next.as_raw_fd(), lowest + 2, "and no other");
     // SAFETY: the number is this rule's own.
     drop(unsafe { OwnedFd::from_raw_fd(lowest) });
+}
+
+pub(crate) fn opening_half_way_leaves_nothing() {
+    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let (before, mut failures) = (open(), 0);
+    for limit in 3.. {
+        let number = system::with_descriptor_limit(limit, || (api().kqueue)());
+        if number >= 0 {
+            system::close(number);
+            break;
+        }
+        failures += 1;
+        assert_eq!(open(), before, "with {limit} descriptors");
+    }
+    assert!(
+        failures >= 4,
+        "it needs several descriptors, each of which can be the one too many"
+    );
+    assert_eq!(open(), before);
 }

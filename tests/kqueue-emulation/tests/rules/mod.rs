@@ -92,6 +92,7 @@ rules! {
     lifetime::a_child_leaves_the_parents_knotes_alone;
     lifetime::a_leaked_queue_is_noticed breaks "queue-leaked";
     lifetime::descriptors_are_given_back;
+    lifetime::opening_half_way_leaves_nothing;
 
     user::trigger_is_reported_once_and_coalesces;
     user::trigger_replaces_udata;

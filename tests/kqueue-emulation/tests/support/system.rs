@@ -147,6 +147,26 @@ pub(crate) fn drain(source: &mut impl Read) -> usize {
     total
 }
 
+/// Runs a closure while at most so many descriptors may be open.
+pub(crate) fn with_descriptor_limit<T>(limit: u64, run: impl FnOnce() -> T) -> T {
+    let mut old = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the structure is live, to be filled.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut old) };
+    let low = libc::rlimit {
+        rlim_cur: limit,
+        ..old
+    };
+    // SAFETY: the structure is live.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const low) };
+    let result = run();
+    // SAFETY: the structure is live.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const old) };
+    result
+}
+
 /// Runs a closure in a forked child and gives what it returns as the child's status.
 pub(crate) fn in_child(run: impl FnOnce() -> i32) -> i32 {
     // SAFETY: the child calls only what the closure does, which the rules keep to system calls.
