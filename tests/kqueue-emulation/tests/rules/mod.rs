@@ -1,6 +1,7 @@
 //! The rules of kqueue, one function each, with what is played and which breaches it must log.
 
 mod changes;
+mod descriptors;
 mod ends;
 mod lifetime;
 mod readiness;
@@ -59,13 +60,14 @@ rules! {
     readiness::dispatch_disables_until_enabled;
     readiness::disabled_says_nothing_and_enabling_tells;
     readiness::small_lists_starve_nobody;
-    readiness::data_counts_bytes_and_space;
-    readiness::listener_counts_its_queue_and_is_never_writable;
-    readiness::unconnected_socket_is_silent;
-    readiness::datagrams_are_events_of_their_own;
-    readiness::pipes_report_bytes_and_space;
-    readiness::regular_files_are_readable_before_their_end;
-    readiness::unpollable_devices_are_refused;
+
+    descriptors::data_counts_bytes_and_space;
+    descriptors::listener_counts_its_queue_and_is_never_writable;
+    descriptors::unconnected_socket_is_silent;
+    descriptors::datagrams_are_events_of_their_own;
+    descriptors::pipes_report_bytes_and_space;
+    descriptors::regular_files_are_readable_before_their_end;
+    descriptors::unpollable_devices_are_refused;
 
     ends::end_comes_with_data_pending;
     ends::shutting_one_side_is_no_edge_of_the_other;
