@@ -282,11 +282,10 @@ impl Poller {
         };
         loop {
             events.clear();
-            let interrupted = match self.wait_once(events, deadline.timeout_from(now)) {
-                Ok(Ended::Notified) => return Ok(true),
-                Ok(Ended::InTime) => false,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => true,
-                Err(error) => return Err(error),
+            let interrupted = match self.wait_once(events, deadline.timeout_from(now))? {
+                Ended::Notified => return Ok(true),
+                Ended::InTime => false,
+                Ended::Interrupted => true,
             };
             if !events.is_empty() || deadline <= now {
                 return Ok(false);
@@ -314,13 +313,15 @@ impl Poller {
         if events.is_notified() {
             self.notifier.drain();
         }
+        // The notification is taken by this, so that it counts also if a signal came with it.
         let notified = self.notifier.end_wait();
-        waited?;
-        Ok(if notified {
-            Ended::Notified
-        } else {
-            Ended::InTime
-        })
+        match waited {
+            Ok(()) if notified => Ok(Ended::Notified),
+            Ok(()) => Ok(Ended::InTime),
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            Err(_) if notified => Ok(Ended::Notified),
+            Err(_) => Ok(Ended::Interrupted),
+        }
     }
 
     /// Ends the wait in progress, or else the next one, from any thread.
@@ -371,4 +372,6 @@ impl Poller {
 enum Ended {
     Notified,
     InTime,
+    /// By a signal, before anything was ready.
+    Interrupted,
 }
