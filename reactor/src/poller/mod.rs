@@ -215,11 +215,11 @@ impl Poller {
         )?)
     }
 
-    /// Asks for one more event, in the directions of `interest`, from a [`Mode::Edge`]
-    /// registration; to be called after an operation said `WouldBlock`.
+    /// Asks for one more event, in those directions of `interest` that are registered, from a
+    /// [`Mode::Edge`] registration; to be called after an operation said `WouldBlock`.
     ///
-    /// Where edges are the kernel's own it does nothing; else it makes no system call unless
-    /// another thread is waiting and the kernel must be asked for more.
+    /// Where edges are the kernel's own, and in the other modes, it changes nothing; else it makes
+    /// no system call unless another thread is waiting and the kernel must be asked for more.
     ///
     /// # Errors
     ///
