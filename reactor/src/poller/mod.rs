@@ -223,7 +223,7 @@ impl Poller {
     ///
     /// # Errors
     ///
-    /// `NotFound` if it is not in the set, where the mechanism looks.
+    /// A [`RegisterError`] of kind `NotFound` if it is not in the set.
     pub fn rearm(&self, fd: BorrowedFd<'_>, interest: Interest) -> io::Result<()> {
         self.complete(self.mechanism.rearm(fd.as_raw_fd(), interest)?)
     }
@@ -327,7 +327,7 @@ impl Poller {
     /// Ends the wait in progress, or else the next one, from any thread.
     ///
     /// Several notifications before a wait ends count as one. It makes at most one system call a
-    /// wait, and none unless a thread is waiting.
+    /// wait, and none unless a thread is waiting, here or for the [`descriptor`](Poller::descriptor).
     ///
     /// # Errors
     ///
@@ -336,10 +336,15 @@ impl Poller {
         self.notifier.notify()
     }
 
-    /// Returns the kernel's descriptor of the set, readable when an event is there; `None` where
-    /// there is no such thing, as with poll(2).
+    /// Returns the kernel's descriptor of the set, readable when an event is there or
+    /// [`notify`](Poller::notify) was called; `None` where there is no such thing, as with poll(2).
+    ///
+    /// Once it was asked for, notifications are written also while nobody waits here, one for each
+    /// wait at the most.
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.mechanism.descriptor()
+        let descriptor = self.mechanism.descriptor()?;
+        self.notifier.wait_outside();
+        Some(descriptor)
     }
 
     /// Returns how many times the interest of a registered descriptor was changed where the kernel
