@@ -81,7 +81,9 @@ async fn show(pipe: &Async<File>, shown: &mut (usize, usize)) -> io::Result<()> 
                 shown.0 += bytes.iter().filter(|byte| **byte == b'\n').count();
                 shown.1 += bytes.len();
                 let text = String::from_utf8_lossy(bytes);
-                say(format_args!("{:5.2?} {}", start.elapsed(), text.trim_end()));
+                for line in text.lines() {
+                    say(format_args!("{:5.2?} {line}", start.elapsed()));
+                }
             }
             First::B(_) => say(format_args!("{:5.2?} ...", start.elapsed())),
         }

@@ -81,6 +81,7 @@ where
         if let First::B(ended) = first(stop.requested(), &mut accepting).await {
             return ended.unwrap_or_else(|error| Err(error.into()));
         }
+        totals.stop();
         accepting.abort();
         // Its listener is closed once it has ended.
         let _ = accepting.await;

@@ -57,18 +57,22 @@ impl Totals {
         Owed(self)
     }
 
+    /// Notes that the server was asked to stop.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
     /// Says whether the server was asked to stop, so that answers should be the last.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Notes that the server was asked to stop; waits until no client is owed anything and nothing has been served for a while, or until
+    /// Waits until no client is owed anything and nothing has been served for a while, or until
     /// `limit` is over.
     ///
     /// It looks again and again, instead of being told, so that connections need not keep anything
     /// for the sake of a moment that comes once.
     pub async fn drain(&self, limit: Duration) {
-        self.stopping.store(true, Ordering::Relaxed);
         let end = Instant::now() + limit;
         loop {
             let before = self.served.load(Ordering::Relaxed);
