@@ -1,0 +1,111 @@
+//! A TCP proxy: whoever connects talks to the upstream server, as if to it directly.
+//!
+//! It shows `copy_bidirectional` with its idle timeout, a connect with a time limit, and a limit
+//! on open connections: when it is reached, the rest wait in the queue of the listener.
+//!
+//! ```text
+//! cargo run --release --example proxy -- --listen 127.0.0.1:7001 --upstream example.org:80
+//! ```
+
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use std::io;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use windlass::io::copy_bidirectional;
+use windlass::net::{TcpListener, TcpStream, lookup_host};
+use windlass::spawn;
+use windlass::time::timeout;
+use windlass_examples::{Options, Slot, Slots, Totals, run, serve};
+
+/// Passes TCP connections on to another server.
+#[derive(Debug, Parser)]
+#[command(name = "proxy")]
+struct Arguments {
+    #[command(flatten)]
+    server: Options,
+    /// Where connections are passed on to, as HOST:PORT; a name is looked up once, at the start
+    #[arg(long, value_name = "ADDR")]
+    upstream: String,
+    /// A connection on which no byte is moved for so long is closed; 0 is never
+    #[arg(long, value_name = "SECS", default_value_t = 300)]
+    idle_timeout: u64,
+    /// How long the upstream server may take to accept a connection
+    #[arg(long, value_name = "SECS", default_value_t = 10,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    connect_timeout: u64,
+    /// How many connections are open at the most; others wait until one ends
+    #[arg(long, value_name = "N", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    max_connections: u32,
+}
+
+/// What every connection needs to know.
+struct Route {
+    upstream: Vec<SocketAddr>,
+    idle_limit: Option<Duration>,
+    connect_limit: Duration,
+}
+
+static TOTALS: Totals = Totals::new("bytes");
+
+fn main() -> ExitCode {
+    run(|arguments: Arguments| {
+        let route = Arc::new(Route {
+            upstream: windlass::block_on(lookup_host(&arguments.upstream))?,
+            idle_limit: match arguments.idle_timeout {
+                0 => None,
+                seconds => Some(Duration::from_secs(seconds)),
+            },
+            connect_limit: Duration::from_secs(arguments.connect_timeout),
+        });
+        let slots = Slots::new(arguments.max_connections as usize);
+        let hint = format!("clients of {} may connect to ADDR", arguments.upstream);
+        let accept = |listener| accept(listener, slots, route);
+        serve(&arguments.server, &TOTALS, &hint, accept)
+    })
+}
+
+async fn accept(listener: TcpListener, slots: Arc<Slots>, route: Arc<Route>) -> io::Result<()> {
+    let mut incoming = listener.incoming();
+    loop {
+        // The slot comes first: a connection that is accepted has been promised service.
+        let slot = slots.take().await;
+        let Some(accepted) = incoming.next().await else {
+            return Ok(());
+        };
+        let (client, _peer) = accepted?;
+        TOTALS.connection();
+        spawn(pass_on(client, slot, route.clone()));
+    }
+}
+
+/// Serves one connection.
+async fn pass_on(client: TcpStream, slot: Slot, route: Arc<Route>) {
+    let owed = TOTALS.owe();
+    if relay(client, &route).await.is_err() {
+        TOTALS.error();
+    }
+    drop((slot, owed));
+}
+
+/// Connects to the upstream server and copies until both sides have ended.
+async fn relay(client: TcpStream, route: &Route) -> io::Result<()> {
+    let connecting = TcpStream::connect(&route.upstream);
+    let upstream = timeout(route.connect_limit, connecting).await??;
+    // Whatever one side has sent at once is for the other side at once.
+    client.set_nodelay(true)?;
+    upstream.set_nodelay(true)?;
+    let mut copy = copy_bidirectional(client, upstream);
+    if let Some(limit) = route.idle_limit {
+        copy = copy.idle_timeout(limit);
+    }
+    let ended = (&mut copy).await;
+    // They were moved also if it has failed later.
+    let (up, down) = copy.moved();
+    TOTALS.served(up + down);
+    ended.map(drop)
+}

@@ -1,0 +1,111 @@
+//! What a server counts, and when it has nothing left to do.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use windlass::time::sleep;
+
+/// How long nothing must have been served for the drain to be over, and how often that is looked at.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// The counts of a server, of which there is one, in a `static`: so they cost a connection nothing.
+///
+/// All accesses are relaxed, for the numbers are only looked at, and order nothing.
+#[derive(Debug)]
+pub struct Totals {
+    /// What is served: "bytes" or "requests".
+    unit: &'static str,
+    served: AtomicU64,
+    connections: AtomicU64,
+    errors: AtomicU64,
+    owed: AtomicUsize,
+    stopping: AtomicBool,
+}
+
+impl Totals {
+    /// Starts from nothing; `unit` is what is served.
+    pub const fn new(unit: &'static str) -> Self {
+        Self {
+            unit,
+            served: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            owed: AtomicUsize::new(0),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// Counts a connection.
+    pub fn connection(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a connection that has failed.
+    pub fn error(&self) {
+        self.errors.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts what was served.
+    pub fn served(&self, count: u64) {
+        self.served.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Notes that a client is owed something, until what is returned is dropped: a server that is
+    /// asked to stop waits for that.
+    pub fn owe(&'static self) -> Owed {
+        self.owed.fetch_add(1, Ordering::Relaxed);
+        Owed(self)
+    }
+
+    /// Notes that the server was asked to stop.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Says whether the server was asked to stop, so that answers should be the last.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Waits until no client is owed anything and nothing has been served for a while, or until
+    /// `limit` is over.
+    ///
+    /// It looks again and again, instead of being told, so that connections need not keep anything
+    /// for the sake of a moment that comes once.
+    pub async fn drain(&self, limit: Duration) {
+        let end = Instant::now() + limit;
+        loop {
+            let before = self.served.load(Ordering::Relaxed);
+            sleep(QUIET).await;
+            let is_owing = self.owed.load(Ordering::Relaxed) != 0;
+            let is_serving = self.served.load(Ordering::Relaxed) != before;
+            if !(is_owing || is_serving) || Instant::now() >= end {
+                return;
+            }
+        }
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} connections, {} {}, {} errors",
+            self.connections.load(Ordering::Relaxed),
+            self.served.load(Ordering::Relaxed),
+            self.unit,
+            self.errors.load(Ordering::Relaxed),
+        )
+    }
+}
+
+/// Something that a client is owed; see [`Totals::owe`].
+#[derive(Debug)]
+#[must_use = "the debt is paid when it is dropped"]
+pub struct Owed(&'static Totals);
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        self.0.owed.fetch_sub(1, Ordering::Relaxed);
+    }
+}
