@@ -17,6 +17,16 @@ impl Moment {
     /// After everything.
     pub(crate) const NEVER: Moment = Moment(u64::MAX);
 
+    /// Returns it as a number, which compares as it does.
+    pub(crate) const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// Makes it from such a number.
+    pub(crate) const fn from_bits(bits: u64) -> Moment {
+        Moment(bits)
+    }
+
     /// Reads the clock.
     pub(crate) fn now() -> Moment {
         Moment(monotonic_nanoseconds())

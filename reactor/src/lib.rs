@@ -8,7 +8,7 @@
 //!    ready, and a list says who waits. It is registered with the reactor of this thread
 //!    (`current.rs`), under a token (`registry.rs`).
 //! 3. The thread that drives the reactor calls [`Reactor::turn`] (`reactor.rs`). It waits in a
-//!    [`Poller`] (`poller/`) until something is ready, the earliest deadline is due (`timers.rs`),
+//!    [`Poller`] (`poller/`) until something is ready, the earliest deadline is due (`deadlines.rs`, `timers.rs`),
 //!    or another thread ends the wait (`notifier.rs`).
 //! 4. Each event finds its source by the token, makes it ready, and hands over the wakers; when no
 //!    lock is held any more, they are woken (`wakes.rs`).
@@ -24,6 +24,7 @@
 
 mod clock;
 mod current;
+mod deadlines;
 mod io;
 mod notifier;
 mod poller;

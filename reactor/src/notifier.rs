@@ -67,12 +67,21 @@ impl WaitWord {
 
     /// Rule 2: returns whether the waiter may block.
     pub(crate) fn begin_wait(&self) -> bool {
-        self.0.fetch_or(WAITING, Ordering::SeqCst) & TOLD == 0
+        // Mostly there is nothing: one step does where it is so.
+        let (order, otherwise) = (Ordering::SeqCst, Ordering::Relaxed);
+        self.0
+            .compare_exchange(0, WAITING, order, otherwise)
+            .is_ok()
+            || self.0.fetch_or(WAITING, Ordering::SeqCst) & TOLD == 0
     }
 
     /// Rule 3: returns whether there was a notification.
     pub(crate) fn end_wait(&self) -> bool {
-        self.0.fetch_and(OUTSIDE, Ordering::SeqCst) & NOTIFIED != 0
+        let (order, otherwise) = (Ordering::SeqCst, Ordering::Relaxed);
+        self.0
+            .compare_exchange(WAITING, 0, order, otherwise)
+            .is_err()
+            && self.0.fetch_and(OUTSIDE, Ordering::SeqCst) & NOTIFIED != 0
     }
 }
 

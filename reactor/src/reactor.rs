@@ -2,10 +2,11 @@
 
 use crate::clock::Moment;
 use crate::current;
-use crate::poller::{Backend, Event, Events, Features, Interest, Mode, Poller, Token};
+use crate::deadlines::{Deadlines, Insertion};
+use crate::poller::{Backend, Events, Features, Interest, Mode, Poller, Token};
 use crate::registry::Registry;
 use crate::source::Source;
-use crate::timers::{Insertion, TimerKey, Timers};
+use crate::timers::TimerKey;
 use crate::wakes::Wakes;
 use parking_lot::Mutex;
 use std::fmt;
@@ -76,7 +77,7 @@ impl Reactor {
             poller,
             features,
             registry: Mutex::default(),
-            timers: Mutex::default(),
+            deadlines: Deadlines::default(),
             driver: Mutex::default(),
             attended: AtomicBool::new(true),
         };
@@ -116,8 +117,8 @@ impl Reactor {
     /// To be asked just before each such wait: the descriptor becomes readable when another thread
     /// makes a timer that is earlier than what was returned last.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let mut timers = self.handle.0.timers.lock();
-        timers.begin_wait(Moment::NEVER).to_instant()
+        let deadline = self.handle.0.deadlines.begin_wait(Moment::NEVER);
+        deadline.to_instant()
     }
 
     /// Says that somebody turns the reactor from now on. So it is from the beginning.
@@ -221,20 +222,12 @@ pub(crate) struct Shared {
     features: Features,
     /// The sources that are registered.
     registry: Mutex<Registry>,
-    /// The deadlines, and until when the turning thread waits.
-    timers: Mutex<Timers>,
-    /// The claim to turn: whoever holds it is the one thread that does.
-    driver: Mutex<Driver>,
+    /// The timers, and until when the turning thread waits.
+    deadlines: Deadlines,
+    /// The claim to turn, and what only the turning thread touches: the events of its last wait.
+    driver: Mutex<Events>,
     /// Somebody turns the reactor, or will.
     attended: AtomicBool,
-}
-
-/// What only the turning thread touches.
-#[derive(Debug, Default)]
-struct Driver {
-    events: Events,
-    /// The sources that the events are for, looked up before any of them is locked.
-    sources: Vec<(Arc<Source>, Event)>,
 }
 
 impl Shared {
@@ -244,66 +237,51 @@ impl Shared {
         timeout: Option<Duration>,
         wakes: &mut Wakes,
     ) -> io::Result<Option<Turn>> {
-        let Some(mut driver) = self.driver.try_lock() else {
+        let Some(mut events) = self.driver.try_lock() else {
             return Ok(None);
         };
-        let notified = self.wait(&mut driver, timeout)?;
-        let events = driver.events.len();
-        self.dispatch(&mut driver, wakes);
-        let timers = self.expire(wakes);
-        drop(driver);
-        wakes.wake_all();
-        Ok(Some(Turn {
-            events,
+        let notified = self.wait(&mut events, timeout)?;
+        self.dispatch(&events, wakes);
+        let timers = self.deadlines.expire(Moment::now, wakes);
+        let turn = Turn {
+            events: events.len(),
             timers,
             notified,
-        }))
+        };
+        drop(events);
+        wakes.wake_all();
+        Ok(Some(turn))
     }
 
     /// Waits for events, at most `timeout` and until the earliest timer is due.
-    fn wait(&self, driver: &mut Driver, timeout: Option<Duration>) -> io::Result<bool> {
-        if timeout == Some(Duration::ZERO) {
-            return self
-                .poller
-                .wait_until(&mut driver.events, Moment::START, Moment::START);
-        }
-        let mut timers = self.timers.lock();
-        let must_look = timeout.is_some() || timers.next_deadline() != Moment::NEVER;
-        let now = if must_look {
-            Moment::now()
-        } else {
-            Moment::START
+    fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
+        let (mut now, limit) = match timeout {
+            None => (Moment::START, Moment::NEVER),
+            Some(Duration::ZERO) => {
+                return self.poller.wait_until(events, Moment::START, Moment::START);
+            }
+            Some(timeout) => {
+                let now = Moment::now();
+                (now, now.saturating_add(timeout))
+            }
         };
-        let limit = timeout.map_or(Moment::NEVER, |timeout| now.saturating_add(timeout));
-        let until = timers.begin_wait(limit);
-        drop(timers);
-        self.poller.wait_until(&mut driver.events, now, until)
+        let until = self.deadlines.begin_wait(limit);
+        if until != limit {
+            now = Moment::now();
+        }
+        let notified = self.poller.wait_until(events, now, until);
+        self.deadlines.end_wait();
+        notified
     }
 
-    /// Hands each event to its source.
-    fn dispatch(&self, driver: &mut Driver, wakes: &mut Wakes) {
-        let Driver { events, sources } = driver;
-        {
-            let registry = self.registry.lock();
-            let known = events.iter().filter_map(|event| {
-                registry
-                    .find(event.token())
-                    .map(|source| (source.clone(), *event))
-            });
-            sources.extend(known);
+    /// Hands each event to its source. The registry is not locked while the source is.
+    fn dispatch(&self, events: &Events, wakes: &mut Wakes) {
+        for event in events {
+            let source = self.registry.lock().find(event.token()).cloned();
+            if let Some(source) = source {
+                source.take_event(event, wakes);
+            }
         }
-        for (source, event) in sources.drain(..) {
-            source.take_event(&event, wakes);
-        }
-    }
-
-    /// Ends the wait as far as timers go, and collects those that are due.
-    fn expire(&self, wakes: &mut Wakes) -> usize {
-        let mut timers = self.timers.lock();
-        if !timers.end_wait() {
-            return 0;
-        }
-        timers.expire(Moment::now(), wakes)
     }
 
     fn attach(&self) {
@@ -317,7 +295,7 @@ impl Shared {
         for source in &sources {
             source.take_waiters(wakes);
         }
-        self.timers.lock().take_all(wakes);
+        self.deadlines.take_all(wakes);
         wakes.wake_all();
     }
 
@@ -389,7 +367,7 @@ impl Shared {
 
     /// Has `waker` woken at `deadline`.
     pub(crate) fn insert_timer(&self, deadline: Moment, waker: Waker) -> TimerKey {
-        let (key, insertion) = self.timers.lock().insert(deadline, waker);
+        let (key, insertion) = self.deadlines.insert(deadline, waker);
         if insertion == Insertion::EndsWait {
             // If the write fails, the descriptors of the process are beyond help.
             let _ = self.poller.notify();
@@ -399,11 +377,11 @@ impl Shared {
 
     /// Has another waker woken; hands it back if the timer is over.
     pub(crate) fn replace_timer_waker(&self, key: TimerKey, waker: Waker) -> Result<Waker, Waker> {
-        self.timers.lock().replace_waker(key, waker)
+        self.deadlines.replace_waker(key, waker)
     }
 
     /// Takes a timer out; returns its waker, to be dropped outside of the lock.
     pub(crate) fn remove_timer(&self, key: TimerKey) -> Option<Waker> {
-        self.timers.lock().remove(key)
+        self.deadlines.remove(key)
     }
 }

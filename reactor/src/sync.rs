@@ -1,13 +1,13 @@
 //! The types of the packed words and of what they guard, which a model checker replaces by its own.
 
 #[cfg(windlass_loom)]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(windlass_loom)]
 pub(crate) use modelled::Mutex;
 #[cfg(not(windlass_loom))]
 pub(crate) use parking_lot::Mutex;
 #[cfg(not(windlass_loom))]
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 #[cfg(windlass_loom)]
 mod modelled {

@@ -18,24 +18,12 @@ pub(crate) struct TimerKey {
     generation: u32,
 }
 
-/// What a new deadline means for a wait that is under way.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Insertion {
-    /// Nothing: no wait lasts until it.
-    InTime,
-    /// The wait would last longer: it has to be ended.
-    EndsWait,
-}
-
 /// All timers of one reactor.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Timers {
     heap: Vec<Entry>,
     timers: Slab<Timer>,
     generation: u32,
-    /// Until when the turning thread waits; [`Moment::START`] while it doesn't.
-    waiting_until: Moment,
 }
 
 /// A place in the heap; kept small and apart, since most comparisons read nothing else.
@@ -53,20 +41,9 @@ struct Timer {
     generation: u32,
 }
 
-impl Default for Timers {
-    fn default() -> Self {
-        Self {
-            heap: Vec::new(),
-            timers: Slab::new(),
-            generation: 0,
-            waiting_until: Moment::START,
-        }
-    }
-}
-
 impl Timers {
     /// Adds a timer.
-    pub(crate) fn insert(&mut self, deadline: Moment, waker: Waker) -> (TimerKey, Insertion) {
+    pub(crate) fn insert(&mut self, deadline: Moment, waker: Waker) -> TimerKey {
         self.generation = self.generation.wrapping_add(1);
         let generation = self.generation;
         let position = self.heap.len();
@@ -77,12 +54,7 @@ impl Timers {
         }) as u32;
         self.heap.push(Entry { deadline, index });
         self.sift_up(position);
-        let insertion = if deadline < self.waiting_until {
-            Insertion::EndsWait
-        } else {
-            Insertion::InTime
-        };
-        (TimerKey { index, generation }, insertion)
+        TimerKey { index, generation }
     }
 
     /// Has another waker woken; hands it back if the timer is over.
@@ -128,18 +100,6 @@ impl Timers {
         self.heap
             .first()
             .map_or(Moment::NEVER, |first| first.deadline)
-    }
-
-    /// Returns until when to wait, at most `limit`, and remembers it for [`Timers::insert`].
-    pub(crate) fn begin_wait(&mut self, limit: Moment) -> Moment {
-        self.waiting_until = limit.min(self.next_deadline());
-        self.waiting_until
-    }
-
-    /// The wait is over; returns whether there is any timer.
-    pub(crate) fn end_wait(&mut self) -> bool {
-        self.waiting_until = Moment::START;
-        !self.heap.is_empty()
     }
 
     fn remove_entry(&mut self, position: usize) {

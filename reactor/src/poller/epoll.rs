@@ -16,7 +16,6 @@ use crate::sys::epoll::{self as sys, Change};
 use parking_lot::Mutex;
 use std::fmt;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,8 +26,6 @@ pub(crate) struct Epoll {
     tokens: Mutex<Vec<Token>>,
     departures: Departures,
     interest_changes: AtomicU64,
-    /// Where the kernel writes events. Only the waiting thread takes this lock.
-    buffer: Mutex<Vec<MaybeUninit<sys::epoll_event>>>,
 }
 
 impl Contract for Epoll {
@@ -46,7 +43,6 @@ impl Contract for Epoll {
             tokens: Mutex::default(),
             departures: Departures::default(),
             interest_changes: AtomicU64::new(0),
-            buffer: Mutex::default(),
         })
     }
 
@@ -82,20 +78,19 @@ impl Contract for Epoll {
     }
 
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
-        let mut buffer = self.buffer.lock();
-        if buffer.len() != events.capacity() {
-            buffer.resize_with(events.capacity(), MaybeUninit::uninit);
-        }
+        let mut space = events.take_space();
         self.departures.open();
-        let ready = sys::wait(self.set.as_fd(), &mut buffer, timeout);
+        let ready = sys::wait(self.set.as_fd(), &mut space, timeout);
         if let Ok(ready) = &ready {
             for event in *ready {
-                events.push(Token(event.u64), flags(event.events as i32));
+                events.push(Token(event.u64), flags(event.events));
             }
         }
         self.departures
             .close(events, |token| self.tokens.lock().contains(&token));
-        ready.map(drop)
+        let result = ready.map(drop);
+        events.give_space_back(space);
+        result
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -166,13 +161,37 @@ fn events(wanted: Registration) -> i32 {
 
 /// What the kernel's bits say.
 #[inline]
-fn flags(bits: i32) -> Flags {
-    let has = |bit| bits & bit != 0;
-    Flags::READABLE
-        .when(has(sys::EPOLLIN))
-        .and(Flags::WRITABLE.when(has(sys::EPOLLOUT)))
-        .and(Flags::PRIORITY.when(has(sys::EPOLLPRI)))
-        .and(Flags::READ_CLOSED.when(has(sys::EPOLLRDHUP)))
-        .and(Flags::HANG_UP.when(has(sys::EPOLLHUP)))
-        .and(Flags::ERROR.when(has(sys::EPOLLERR)))
+fn flags(bits: u32) -> Flags {
+    FLAGS[compact(bits)]
 }
+
+/// The bits that matter, side by side: five at the low end, and the one for a closed read half.
+const fn compact(bits: u32) -> usize {
+    ((bits & 0x1f) | (bits & sys::EPOLLRDHUP as u32) >> 8) as usize
+}
+
+/// The meaning of all combinations of bits.
+const FLAGS: [Flags; 64] = {
+    let meanings = [
+        (sys::EPOLLIN, Flags::READABLE),
+        (sys::EPOLLOUT, Flags::WRITABLE),
+        (sys::EPOLLPRI, Flags::PRIORITY),
+        (sys::EPOLLRDHUP, Flags::READ_CLOSED),
+        (sys::EPOLLHUP, Flags::HANG_UP),
+        (sys::EPOLLERR, Flags::ERROR),
+    ];
+    let mut table = [Flags::NONE; 64];
+    let mut index = 0;
+    while index < table.len() {
+        let mut meaning = 0;
+        while meaning < meanings.len() {
+            let (bit, flags) = meanings[meaning];
+            if index & compact(bit as u32) != 0 {
+                table[index] = table[index].and(flags);
+            }
+            meaning += 1;
+        }
+        index += 1;
+    }
+    table
+};

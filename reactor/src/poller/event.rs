@@ -32,6 +32,7 @@ pub struct Event {
 pub(crate) struct Flags(u8);
 
 impl Flags {
+    pub(crate) const NONE: Flags = Flags(0);
     pub(crate) const READABLE: Flags = Flags(1);
     pub(crate) const WRITABLE: Flags = Flags(2);
     pub(crate) const PRIORITY: Flags = Flags(4);
@@ -48,7 +49,7 @@ impl Flags {
     }
 
     /// Returns the facts of both.
-    pub(crate) fn and(self, other: Flags) -> Flags {
+    pub(crate) const fn and(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
 
@@ -136,7 +137,14 @@ pub struct Events {
     capacity: usize,
     /// The wait was ended by the notifier, which is no event.
     notified: bool,
+    /// Where a kernel that reports events by itself writes them.
+    space: Space,
 }
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+type Space = Vec<std::mem::MaybeUninit<crate::sys::epoll::epoll_event>>;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+type Space = ();
 
 impl Events {
     /// The largest capacity: more events than descriptors that a process can have open.
@@ -148,6 +156,7 @@ impl Events {
             list: Vec::new(),
             capacity: 1024,
             notified: false,
+            space: Space::default(),
         }
     }
 
@@ -170,6 +179,7 @@ impl Events {
             list: Vec::new(),
             capacity,
             notified: false,
+            space: Space::default(),
         })
     }
 
@@ -205,6 +215,22 @@ impl Events {
 
     pub(crate) fn is_notified(&self) -> bool {
         self.notified
+    }
+
+    /// Lends the memory for the kernel's events: as many as there is room for here.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn take_space(&mut self) -> Space {
+        let mut space = std::mem::take(&mut self.space);
+        if space.len() != self.capacity {
+            space.resize_with(self.capacity, std::mem::MaybeUninit::uninit);
+        }
+        space
+    }
+
+    /// Takes the memory back, to be lent again.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn give_space_back(&mut self, space: Space) {
+        self.space = space;
     }
 
     /// Adds an event, or remembers that it was the notifier's.

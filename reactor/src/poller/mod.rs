@@ -262,11 +262,18 @@ impl Poller {
                 (now, now.saturating_add(timeout))
             }
         };
+        let Some(_claim) = self.claim.try_lock() else {
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "another thread is waiting on this poller; one at a time may",
+            ));
+        };
         self.wait_until(events, now, deadline)?;
         Ok(events.len())
     }
 
-    /// Waits as [`wait`](Poller::wait) does, until `deadline`, which is not waited for at all if
+    /// Waits as [`wait`](Poller::wait) does, for a caller who sees to it that no other thread does,
+    /// until `deadline`, which is not waited for at all if
     /// it is not after `now`. Returns whether a notification ended the wait.
     pub(crate) fn wait_until(
         &self,
@@ -274,12 +281,6 @@ impl Poller {
         mut now: Moment,
         deadline: Moment,
     ) -> io::Result<bool> {
-        let Some(_claim) = self.claim.try_lock() else {
-            return Err(io::Error::new(
-                io::ErrorKind::ResourceBusy,
-                "another thread is waiting on this poller; one at a time may",
-            ));
-        };
         loop {
             events.clear();
             let interrupted = match self.wait_once(events, deadline.timeout_from(now))? {

@@ -1,0 +1,205 @@
+//! The timers of one reactor, from any thread, and what they mean for the thread that waits.
+//!
+//! Two words let the waiting thread do without the lock while there is nothing for it in there:
+//!
+//! | word | written by | meaning |
+//! | --- | --- | --- |
+//! | `earliest` | whoever changes the timers, under the lock | the earliest deadline |
+//! | `waiting_until` | the waiting thread | until when it waits; the beginning of time if it doesn't |
+//!
+//! 1. The waiter writes `waiting_until`, then looks at `earliest` once more, and waits no longer
+//!    than that. Whoever makes a timer the earliest writes `earliest`, then looks at
+//!    `waiting_until`, and ends the wait if it would last longer. A fence stands between the two
+//!    steps of each, so that one of them sees the other.
+//! 2. A timer that isn't the earliest needs no look at the wait.
+//! 3. A wait that ends for a timer that is gone by then is no harm.
+
+use crate::clock::Moment;
+use crate::sync::{AtomicU64, Mutex, Ordering, fence};
+use crate::timers::{TimerKey, Timers};
+use crate::wakes::Wakes;
+use std::task::Waker;
+
+/// What a new timer means for a wait that is under way.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Insertion {
+    /// Nothing: no wait lasts until it.
+    InTime,
+    /// The wait would last longer: it has to be ended.
+    EndsWait,
+}
+
+/// Timers that all threads share; see the module.
+#[derive(Debug)]
+pub(crate) struct Deadlines {
+    timers: Mutex<Timers>,
+    earliest: AtomicU64,
+    waiting_until: AtomicU64,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            timers: Mutex::default(),
+            earliest: AtomicU64::new(Moment::NEVER.to_bits()),
+            waiting_until: AtomicU64::new(Moment::START.to_bits()),
+        }
+    }
+}
+
+impl Deadlines {
+    /// Has `waker` woken at `deadline`.
+    pub(crate) fn insert(&self, deadline: Moment, waker: Waker) -> (TimerKey, Insertion) {
+        let mut timers = self.timers.lock();
+        let key = timers.insert(deadline, waker);
+        let is_earliest = self.note_earliest(&timers);
+        drop(timers);
+        let insertion = if is_earliest && self.would_oversleep(deadline) {
+            Insertion::EndsWait
+        } else {
+            Insertion::InTime
+        };
+        (key, insertion)
+    }
+
+    /// Has another waker woken; hands it back if the timer is over.
+    pub(crate) fn replace_waker(&self, key: TimerKey, waker: Waker) -> Result<Waker, Waker> {
+        self.timers.lock().replace_waker(key, waker)
+    }
+
+    /// Takes a timer out; returns its waker, to be dropped outside of the lock, unless it is over.
+    pub(crate) fn remove(&self, key: TimerKey) -> Option<Waker> {
+        let mut timers = self.timers.lock();
+        let waker = timers.remove(key);
+        self.note_earliest(&timers);
+        waker
+    }
+
+    /// Moves the wakers of all timers to `wakes`.
+    pub(crate) fn take_all(&self, wakes: &mut Wakes) {
+        let mut timers = self.timers.lock();
+        timers.take_all(wakes);
+        self.note_earliest(&timers);
+    }
+
+    /// Rule 1: returns until when to wait, at most `limit`.
+    #[inline]
+    pub(crate) fn begin_wait(&self, limit: Moment) -> Moment {
+        let until = limit.min(self.earliest());
+        self.waiting_until.store(until.to_bits(), Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        until.min(self.earliest())
+    }
+
+    /// The wait is over.
+    #[inline]
+    pub(crate) fn end_wait(&self) {
+        self.waiting_until
+            .store(Moment::START.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Moves the wakers of the timers that are due to `wakes`; returns how many are. The clock is
+    /// read only if there is a timer.
+    #[inline]
+    pub(crate) fn expire(&self, now: impl FnOnce() -> Moment, wakes: &mut Wakes) -> usize {
+        let earliest = self.earliest();
+        if earliest == Moment::NEVER {
+            return 0;
+        }
+        let now = now();
+        if now < earliest {
+            return 0;
+        }
+        let mut timers = self.timers.lock();
+        let expired = timers.expire(now, wakes);
+        self.note_earliest(&timers);
+        expired
+    }
+
+    fn earliest(&self) -> Moment {
+        Moment::from_bits(self.earliest.load(Ordering::Relaxed))
+    }
+
+    /// Writes the earliest deadline down for those without the lock; says whether it has changed.
+    fn note_earliest(&self, timers: &Timers) -> bool {
+        let earliest = timers.next_deadline().to_bits();
+        let changed = self.earliest.load(Ordering::Relaxed) != earliest;
+        if changed {
+            self.earliest.store(earliest, Ordering::Relaxed);
+        }
+        changed
+    }
+
+    /// Rule 1: says whether a thread waits beyond `deadline`, which has been made the earliest.
+    fn would_oversleep(&self, deadline: Moment) -> bool {
+        fence(Ordering::SeqCst);
+        deadline.to_bits() < self.waiting_until.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(all(test, windlass_loom))]
+mod loom_models {
+    use super::*;
+    use loom::sync::{Arc, Notify};
+    use loom::thread;
+
+    fn at(nanoseconds: u64) -> Moment {
+        Moment::from_bits(nanoseconds)
+    }
+
+    /// The checker reports a wait that lasts for ever.
+    #[test]
+    fn loom_a_new_timer_is_seen_by_the_wait_or_ends_it() {
+        loom::model(|| {
+            let shared = Arc::new((Deadlines::default(), Notify::new()));
+            let waiter = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (deadlines, notifier) = &*shared;
+                    while deadlines.begin_wait(Moment::NEVER) == Moment::NEVER {
+                        notifier.wait();
+                        deadlines.end_wait();
+                    }
+                })
+            };
+            let (deadlines, notifier) = &*shared;
+            if deadlines.insert(at(5), Waker::noop().clone()).1 == Insertion::EndsWait {
+                notifier.notify();
+            }
+            waiter.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn loom_of_two_timers_the_earlier_bounds_the_wait() {
+        loom::model(|| {
+            let shared = Arc::new((Deadlines::default(), Notify::new()));
+            let insert = |deadline| {
+                let shared = shared.clone();
+                move || {
+                    let (deadlines, notifier) = &*shared;
+                    let (_, insertion) = deadlines.insert(at(deadline), Waker::noop().clone());
+                    if insertion == Insertion::EndsWait {
+                        notifier.notify();
+                    }
+                }
+            };
+            let later = thread::spawn(insert(9));
+            let earlier = insert(5);
+            let waiter = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (deadlines, notifier) = &*shared;
+                    while deadlines.begin_wait(Moment::NEVER) > at(5) {
+                        notifier.wait();
+                        deadlines.end_wait();
+                    }
+                })
+            };
+            earlier();
+            later.join().unwrap();
+            waiter.join().unwrap();
+        });
+    }
+}
