@@ -62,7 +62,7 @@ async fn accept(listener: TcpListener, size: usize) -> io::Result<()> {
 /// little else. The block uses what it has captured in place, where an `async fn` would move it
 /// first; `poll_readable` needs no place for the wait, of which there is one at a time; and what
 /// happens seldom is boxed.
-#[expect(clippy::manual_async_fn, reason = "see above")]
+#[expect(clippy::manual_async_fn, reason = "120 bytes instead of 80")]
 fn echo(stream: TcpStream, size: usize) -> impl Future<Output = ()> {
     async move {
         let ended = loop {
