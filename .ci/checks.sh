@@ -16,9 +16,10 @@ check() {
     [[ $name == ${ONLY:-*} ]] || return 0
     set +e
     (
-        set -e
+        set -eE
         children=()
         trap end_children EXIT
+        trap 'echo "failed: $BASH_COMMAND" >&2' ERR
         "$@"
     ) >"$scratch/check.log" 2>&1
     status=$?

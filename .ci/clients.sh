@@ -30,7 +30,8 @@ big=$scratch/big
 # --- echo ---------------------------------------------------------------------------------------
 
 echo_line() {
-    [[ $(echo hello | timeout 10 nc -N "$(host "$1")" "$(port "$1")") == hello ]]
+    echo hello | timeout 10 nc -N "$(host "$1")" "$(port "$1")" >"$scratch/line"
+    echo hello | cmp - "$scratch/line"
 }
 
 # half_close FILE ADDRESS: sends a file, ends that side, and wants all of it back.

@@ -14,13 +14,13 @@ ulimit -n "$(ulimit -Hn)"
 # Ends whatever this shell has started and still runs.
 end_children() {
     local child
-    # In one group, so that the shell's own words about killed children are not shown.
-    {
-        for child in "${children[@]}"; do
-            kill -KILL "$child" || true
-        done
-        wait || true
-    } 2>/dev/null
+    for child in "${children[@]}"; do
+        kill -KILL "$child" 2>/dev/null || true
+    done
+    # One by one: a wait for all of them would have the shell tell of each that was killed.
+    for child in "${children[@]}"; do
+        wait "$child" 2>/dev/null || true
+    done
 }
 
 # Ends the children and removes the scratch folder.
