@@ -129,7 +129,9 @@ pub(crate) fn push(of: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
     with(|context| {
         if Arc::ptr_eq(&context.shared, of) {
             if let Some(queues) = &mut context.queues {
-                queues.ready.extend(left.take());
+                if let Some(runnable) = left.take() {
+                    queues.ready.push_back(runnable);
+                }
             }
         }
     });
@@ -146,7 +148,9 @@ pub(crate) fn push_pinned(of: &Arc<Pinned>, runnable: Runnable) -> Option<Runnab
             .as_mut()
             .filter(|own| Arc::ptr_eq(&own.pinned, of))
         {
-            queues.pinned_ready.extend(left.take());
+            if let Some(runnable) = left.take() {
+                queues.pinned_ready.push_back(runnable);
+            }
         }
     });
     left

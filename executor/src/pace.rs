@@ -34,6 +34,7 @@ impl Pace {
         self.left == 0 && self.is_due_at(Instant::now())
     }
 
+    #[inline(never)]
     fn is_due_at(&mut self, now: Instant) -> bool {
         let is_due = now.duration_since(*self.since.get_or_insert(now)) >= INTERVAL;
         self.stride = if is_due {

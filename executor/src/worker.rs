@@ -70,27 +70,27 @@ impl Worker {
                 self.end_search();
                 return output;
             }
-            if self.run_batch() {
-                continue;
-            }
-            if !goal.is_due() {
+            let nothing_left = self.run_batch();
+            if nothing_left && !goal.is_due() {
                 self.sleep(goal);
             }
         }
     }
 
-    /// Runs up to [`BATCH`] tasks; returns whether there may be more.
+    /// Runs up to [`BATCH`] tasks; returns whether there are no more.
+    #[inline(always)]
     fn run_batch(&mut self) -> bool {
         for _ in 0..BATCH {
             let Some(next) = self.next_task() else {
-                return false;
+                return true;
             };
             self.end_search();
             self.run_task(next);
         }
-        true
+        false
     }
 
+    #[inline(always)]
     fn run_task(&mut self, next: Next) {
         let yielded = match next {
             Next::Anywhere(runnable) => runnable.run().map(Next::Anywhere),
@@ -105,7 +105,7 @@ impl Worker {
     }
 
     /// Finds the next task: mostly among its own, now and then in the shared queue first.
-    #[inline]
+    #[inline(always)]
     fn next_task(&mut self) -> Option<Next> {
         self.until_shared -= 1;
         let shared_is_due = self.until_shared == 0;
@@ -135,7 +135,8 @@ impl Worker {
     /// Work was found: if more is left in the shared queue, the next sleeper is to look for it.
     #[inline]
     fn end_search(&mut self) {
-        if std::mem::take(&mut self.is_searching) {
+        if self.is_searching {
+            self.is_searching = false;
             self.shared.idle.end_search();
             if !self.shared.queue.is_empty() {
                 self.shared.wake_one();

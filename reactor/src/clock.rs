@@ -44,11 +44,6 @@ impl Moment {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// Returns how long a wait that begins at `now` may last to end at this moment.
-    pub(crate) fn timeout_from(self, now: Moment) -> Option<Duration> {
-        (self != Moment::NEVER).then(|| self.saturating_since(now))
-    }
-
     /// Converts from an [`Instant`]; one in the far future is [`Moment::NEVER`].
     pub(crate) fn from_instant(instant: Instant) -> Moment {
         let (known, moment) = *anchor();

@@ -77,20 +77,16 @@ impl Contract for Epoll {
         Ok(Effect::Immediate)
     }
 
+    #[inline(always)]
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
-        let mut space = events.take_space();
         self.departures.open();
-        let ready = sys::wait(self.set.as_fd(), &mut space, timeout);
-        if let Ok(ready) = &ready {
-            for event in *ready {
-                events.push(Token(event.u64), flags(event.events));
-            }
-        }
-        self.departures
-            .close(events, |token| self.tokens.lock().contains(&token));
-        let result = ready.map(drop);
-        events.give_space_back(space);
-        result
+        let received = events.receive(
+            |space| sys::wait(self.set.as_fd(), space, timeout),
+            |event| (Token(event.u64), flags(event.events)),
+        );
+        let is_registered = |token| self.tokens.lock().contains(&token);
+        self.departures.close(events, is_registered);
+        received
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

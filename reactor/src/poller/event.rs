@@ -142,7 +142,9 @@ pub struct Events {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-type Space = Vec<std::mem::MaybeUninit<crate::sys::epoll::epoll_event>>;
+type KernelEvent = crate::sys::epoll::epoll_event;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+type Space = Vec<std::mem::MaybeUninit<KernelEvent>>;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 type Space = ();
 
@@ -217,20 +219,36 @@ impl Events {
         self.notified
     }
 
-    /// Lends the memory for the kernel's events: as many as there is room for here.
+    /// Has a kernel that reports events by itself write them, as many as there is room for, and
+    /// takes in what `read` makes of each.
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(super) fn take_space(&mut self) -> Space {
-        let mut space = std::mem::take(&mut self.space);
-        if space.len() != self.capacity {
-            space.resize_with(self.capacity, std::mem::MaybeUninit::uninit);
+    #[inline(always)]
+    pub(super) fn receive(
+        &mut self,
+        wait: impl FnOnce(&mut [std::mem::MaybeUninit<KernelEvent>]) -> io::Result<&[KernelEvent]>,
+        read: impl Fn(&KernelEvent) -> (Token, Flags),
+    ) -> io::Result<()> {
+        if self.space.len() != self.capacity {
+            self.space
+                .resize_with(self.capacity, std::mem::MaybeUninit::uninit);
         }
-        space
+        for event in wait(&mut self.space)? {
+            let (token, flags) = read(event);
+            if token == Token::RESERVED {
+                self.notified = true;
+            } else {
+                self.list.push(Event { token, flags });
+            }
+        }
+        Ok(())
     }
 
-    /// Takes the memory back, to be lent again.
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(super) fn give_space_back(&mut self, space: Space) {
-        self.space = space;
+    #[cold]
+    fn make_space(&mut self) {
+        self.space
+            .resize_with(self.capacity, std::mem::MaybeUninit::uninit);
+        self.list.reserve(self.capacity);
     }
 
     /// Adds an event, or remembers that it was the notifier's.

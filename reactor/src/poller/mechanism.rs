@@ -135,6 +135,7 @@ impl Mechanism {
         dispatch!(self, one => one.remove(fd, expected))
     }
 
+    #[inline(always)]
     pub(crate) fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         dispatch!(self, one => one.wait(events, timeout))
     }

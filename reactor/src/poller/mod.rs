@@ -275,42 +275,68 @@ impl Poller {
     /// Waits as [`wait`](Poller::wait) does, for a caller who sees to it that no other thread does,
     /// until `deadline`, which is not waited for at all if
     /// it is not after `now`. Returns whether a notification ended the wait.
+    #[inline(always)]
     pub(crate) fn wait_until(
+        &self,
+        events: &mut Events,
+        now: Moment,
+        deadline: Moment,
+    ) -> io::Result<bool> {
+        if deadline == Moment::NEVER {
+            self.wait_for_ever(events)
+        } else {
+            self.wait_for_a_time(events, now, deadline)
+        }
+    }
+
+    #[inline(always)]
+    fn wait_for_ever(&self, events: &mut Events) -> io::Result<bool> {
+        loop {
+            match self.visit(events, None)? {
+                Ended::Notified => return Ok(true),
+                Ended::InTime if !events.is_empty() => return Ok(false),
+                // A signal came, or a change from another thread wants to be seen.
+                Ended::InTime | Ended::Interrupted => {}
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn wait_for_a_time(
         &self,
         events: &mut Events,
         mut now: Moment,
         deadline: Moment,
     ) -> io::Result<bool> {
         loop {
-            events.clear();
-            let interrupted = match self.wait_once(events, deadline.timeout_from(now))? {
+            let timeout = deadline.saturating_since(now);
+            let interrupted = match self.visit(events, Some(timeout))? {
                 Ended::Notified => return Ok(true),
                 Ended::InTime => false,
                 Ended::Interrupted => true,
             };
-            if !events.is_empty() || deadline <= now {
+            if !events.is_empty() || timeout.is_zero() {
                 return Ok(false);
             }
-            // Nothing came: the time is over, the kernel's limit was shorter than our timeout, a
-            // signal came, or a change from another thread wants to be seen.
-            if deadline != Moment::NEVER {
-                now = Moment::now();
-                if deadline <= now && !interrupted {
-                    return Ok(false);
-                }
+            // The time is over, the kernel's limit was shorter than our timeout, a signal came, or
+            // a change from another thread wants to be seen.
+            now = Moment::now();
+            if deadline <= now && !interrupted {
+                return Ok(false);
             }
         }
     }
 
-    /// Enters the kernel once.
-    fn wait_once(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<Ended> {
+    /// Enters the kernel once. Inlined, so that a wait for ever knows no timeouts.
+    #[inline(always)]
+    fn visit(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<Ended> {
+        events.clear();
         let may_block = timeout != Some(Duration::ZERO) && self.notifier.begin_wait();
-        let timeout = if may_block {
-            timeout
+        let waited = if may_block {
+            self.mechanism.wait(events, timeout)
         } else {
-            Some(Duration::ZERO)
+            self.mechanism.wait(events, Some(Duration::ZERO))
         };
-        let waited = self.mechanism.wait(events, timeout);
         if events.is_notified() {
             self.notifier.drain();
         }
@@ -319,9 +345,16 @@ impl Poller {
         match waited {
             Ok(()) if notified => Ok(Ended::Notified),
             Ok(()) => Ok(Ended::InTime),
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-            Err(_) if notified => Ok(Ended::Notified),
-            Err(_) => Ok(Ended::Interrupted),
+            Err(error) => Self::visit_failed(error, notified),
+        }
+    }
+
+    #[cold]
+    fn visit_failed(error: io::Error, notified: bool) -> io::Result<Ended> {
+        match error.kind() {
+            io::ErrorKind::Interrupted if notified => Ok(Ended::Notified),
+            io::ErrorKind::Interrupted => Ok(Ended::Interrupted),
+            _ => Err(error),
         }
     }
 

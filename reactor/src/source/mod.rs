@@ -84,6 +84,7 @@ impl Source {
     /// that may have changed, and sees to it that a reactor watches.
     ///
     /// `key` names the wait; it is chosen by the first call that has to wait.
+    #[inline]
     pub(crate) fn poll_ready(
         self: &Arc<Self>,
         context: &mut Context<'_>,
@@ -95,6 +96,18 @@ impl Source {
         if seen.is_ready() {
             return Poll::Ready(Ok(seen));
         }
+        self.wait(context, fd, direction, key)
+    }
+
+    /// Lists the task among those who wait, unless `direction` has become ready meanwhile.
+    #[inline(never)]
+    fn wait(
+        self: &Arc<Self>,
+        context: &mut Context<'_>,
+        fd: BorrowedFd<'_>,
+        direction: Direction,
+        key: &mut Option<Key>,
+    ) -> Poll<io::Result<Seen>> {
         // A waker is somebody's code: it is cloned before, and dropped after, the lock is held.
         let waker = context.waker().clone();
         let mut state = self.state.lock();
@@ -107,16 +120,15 @@ impl Source {
         let key = *key.get_or_insert_with(|| state.waiters.new_key());
         let replaced = state.waiters.insert(direction, key, waker);
         let watched = self.watch(&mut state, fd, direction);
-        let unwatched = match watched {
-            Ok(()) => None,
-            Err(_) => state.waiters.remove(direction, key),
-        };
-        drop(state);
-        drop((replaced, unwatched));
-        match watched {
-            Ok(()) => Poll::Pending,
-            Err(error) => Poll::Ready(Err(error)),
+        if let Err(error) = watched {
+            let unwatched = state.waiters.remove(direction, key);
+            drop(state);
+            drop((replaced, unwatched));
+            return Poll::Ready(Err(error));
         }
+        drop(state);
+        drop(replaced);
+        Poll::Pending
     }
 
     /// Forgets the wait that goes by `key`.
@@ -127,43 +139,57 @@ impl Source {
 
     /// Has a reactor that is being turned watch `direction`: the one that does already, or else
     /// the current one of this thread.
+    #[inline]
     fn watch(
         self: &Arc<Self>,
         state: &mut State,
         fd: BorrowedFd<'_>,
         direction: Direction,
     ) -> io::Result<()> {
-        loop {
-            match &mut state.registration {
-                Some(registration) if registration.reactor.is_attended() => {
-                    return registration.widen(fd, direction);
-                }
-                // Nobody turns the reactor any more: the source moves on.
-                stale => drop(stale.take().map(Registration::remove)),
+        match &mut state.registration {
+            Some(registration) if registration.reactor.is_attended() => {
+                registration.watch(fd, direction)
             }
+            _ => self.move_here(state, fd, direction),
+        }
+    }
+
+    /// Registers the source with the current reactor, and takes it out of the one that it is
+    /// registered with, which nobody turns any more.
+    #[cold]
+    fn move_here(
+        self: &Arc<Self>,
+        state: &mut State,
+        fd: BorrowedFd<'_>,
+        direction: Direction,
+    ) -> io::Result<()> {
+        loop {
+            drop(state.registration.take().map(Registration::remove));
             let reactor = current::reactor()?;
             let interest = reactor.interest_for(direction.interest());
             let token = reactor.register(self, fd, interest)?;
-            // Looked at again, for the reactor may have been left meanwhile.
-            state.registration = Some(Registration {
+            let fd = fd.as_raw_fd();
+            let registration = state.registration.insert(Registration {
                 reactor,
                 token,
-                fd: fd.as_raw_fd(),
+                fd,
                 interest,
             });
+            // Looked at now, for it may have been left before the source was in.
+            if registration.reactor.is_attended() {
+                return Ok(());
+            }
         }
     }
 
     /// Takes in what a wait of the reactor reported, and collects the wakers it concerns.
     ///
     /// An event under a token that isn't this source's any more is dropped.
+    #[inline]
     pub(crate) fn take_event(&self, event: &Event, wakes: &mut Wakes) {
         let mut state = self.state.lock();
-        if state
-            .registration
-            .as_ref()
-            .is_none_or(|now| now.token != event.token())
-        {
+        let registration = state.registration.as_ref();
+        if registration.is_none_or(|now| now.token != event.token()) {
             return;
         }
         if event.is_readable() || event.is_priority() {
@@ -205,17 +231,25 @@ impl Source {
 }
 
 impl Registration {
-    /// Asks for events of one more direction, or for one more event of a direction.
-    fn widen(&mut self, fd: BorrowedFd<'_>, direction: Direction) -> io::Result<()> {
-        let wanted = self
-            .interest
-            .union(self.reactor.interest_for(direction.interest()));
-        if wanted != self.interest {
-            self.reactor.modify(fd, self.token, wanted)?;
-            self.interest = wanted;
+    /// Sees to it that events of `direction` are reported, the next one included.
+    #[inline]
+    fn watch(&mut self, fd: BorrowedFd<'_>, direction: Direction) -> io::Result<()> {
+        if !self.interest.contains(direction.interest()) {
+            self.widen(fd, direction)
         } else if !self.reactor.features().native_edges {
-            self.reactor.rearm(fd, direction.interest())?;
+            self.reactor.rearm(fd, direction.interest())
+        } else {
+            Ok(())
         }
+    }
+
+    /// Asks for events of one more direction.
+    #[cold]
+    fn widen(&mut self, fd: BorrowedFd<'_>, direction: Direction) -> io::Result<()> {
+        let more = self.reactor.interest_for(direction.interest());
+        let wanted = self.interest.union(more);
+        self.reactor.modify(fd, self.token, wanted)?;
+        self.interest = wanted;
         Ok(())
     }
 

@@ -43,14 +43,27 @@ impl Waiters {
     }
 
     /// Has `waker` woken for the wait `key`; returns the waker that it replaces.
+    #[inline]
     pub(crate) fn insert(&mut self, direction: Direction, key: Key, waker: Waker) -> Option<Waker> {
         let waiter = Waiter { key, waker };
-        // A wait may be among the others while the place is free: look there first.
-        if let Some(index) = self.index(direction, key) {
+        // A wait may be among the others while the place is free: those are looked at first.
+        let is_alone = self.more.is_empty();
+        match self.place(direction) {
+            Some(place @ None) if is_alone => {
+                *place = Some(waiter);
+                None
+            }
+            _ => self.insert_among(direction, waiter),
+        }
+    }
+
+    #[cold]
+    fn insert_among(&mut self, direction: Direction, waiter: Waiter) -> Option<Waker> {
+        if let Some(index) = self.index(direction, waiter.key) {
             return Some(std::mem::replace(&mut self.more[index].1, waiter).waker);
         }
         match self.place(direction) {
-            Some(place) if place.as_ref().is_none_or(|taken| taken.key == key) => {
+            Some(place) if place.as_ref().is_none_or(|taken| taken.key == waiter.key) => {
                 place.replace(waiter).map(|replaced| replaced.waker)
             }
             _ => {
@@ -72,10 +85,18 @@ impl Waiters {
     }
 
     /// Moves all wakers of one direction to `wakes`.
+    #[inline(always)]
     pub(crate) fn take(&mut self, direction: Direction, wakes: &mut Wakes) {
         if let Some(waiter) = self.place(direction).and_then(Option::take) {
             wakes.push(waiter.waker);
         }
+        if !self.more.is_empty() {
+            self.take_more(direction, wakes);
+        }
+    }
+
+    #[cold]
+    fn take_more(&mut self, direction: Direction, wakes: &mut Wakes) {
         let mut index = 0;
         while let Some((of, _)) = self.more.get(index) {
             if *of == direction {
@@ -86,6 +107,7 @@ impl Waiters {
         }
     }
 
+    #[inline]
     fn place(&mut self, direction: Direction) -> Option<&mut Option<Waiter>> {
         match direction {
             Direction::Read => Some(&mut self.reader),

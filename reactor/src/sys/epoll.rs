@@ -65,22 +65,15 @@ static NO_NANOSECONDS: AtomicBool = AtomicBool::new(false);
 ///
 /// With nanosecond timeouts where the kernel has them, else rounded up to milliseconds. A timeout
 /// longer than a day (nanoseconds) or 24 days may end early with no events.
+#[inline(always)]
 pub(crate) fn wait<'a>(
     set: BorrowedFd<'_>,
     space: &'a mut [MaybeUninit<epoll_event>],
     timeout: Option<Duration>,
 ) -> io::Result<&'a [epoll_event]> {
     let filled = match timeout {
-        Some(timeout) if !timeout.is_zero() && !NO_NANOSECONDS.load(Ordering::Relaxed) => {
-            match wait_nanoseconds(set, space, timeout) {
-                Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
-                    NO_NANOSECONDS.store(true, Ordering::Relaxed);
-                    wait_milliseconds(set, space, Some(timeout))?
-                }
-                filled => filled?,
-            }
-        }
-        timeout => wait_milliseconds(set, space, timeout)?,
+        None => wait_milliseconds(set, space, -1)?,
+        Some(timeout) => wait_for(set, space, timeout)?,
     };
     let pointer = space.as_ptr().cast::<epoll_event>();
     // SAFETY: the kernel says that it wrote the first `filled` entries, which is at most
@@ -88,12 +81,32 @@ pub(crate) fn wait<'a>(
     Ok(unsafe { std::slice::from_raw_parts(pointer, filled) })
 }
 
+#[inline(never)]
+fn wait_for(
+    set: BorrowedFd<'_>,
+    space: &mut [MaybeUninit<epoll_event>],
+    timeout: Duration,
+) -> io::Result<usize> {
+    if timeout.is_zero() {
+        return wait_milliseconds(set, space, 0);
+    }
+    if !NO_NANOSECONDS.load(Ordering::Relaxed) {
+        match wait_nanoseconds(set, space, timeout) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
+                NO_NANOSECONDS.store(true, Ordering::Relaxed);
+            }
+            filled => return filled,
+        }
+    }
+    wait_milliseconds(set, space, milliseconds(timeout))
+}
+
+#[inline(always)]
 fn wait_milliseconds(
     set: BorrowedFd<'_>,
     space: &mut [MaybeUninit<epoll_event>],
-    timeout: Option<Duration>,
+    timeout: libc::c_int,
 ) -> io::Result<usize> {
-    let timeout = milliseconds(timeout);
     let pointer = space.as_mut_ptr().cast();
     // SAFETY: the kernel writes at most `space.len()` entries to the memory that `pointer` names.
     let filled =
@@ -129,5 +142,5 @@ fn wait_nanoseconds(
 /// The set works at all: asks it once without waiting.
 pub(crate) fn probe(set: BorrowedFd<'_>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); 1];
-    retry(|| wait_milliseconds(set, &mut space, Some(Duration::ZERO))).map(drop)
+    retry(|| wait_milliseconds(set, &mut space, 0)).map(drop)
 }

@@ -45,10 +45,9 @@ fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 const LONGEST_WAIT_MILLISECONDS: u64 = i32::MAX as u64;
 
 /// A timeout in whole milliseconds for calls that take an `int`: rounded up, so that a wait never
-/// ends early and a timeout that is not zero never turns into a busy loop; -1 is for ever.
+/// ends early and a timeout that is not zero never turns into a busy loop.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn milliseconds(timeout: Option<std::time::Duration>) -> libc::c_int {
-    let Some(timeout) = timeout else { return -1 };
+fn milliseconds(timeout: std::time::Duration) -> libc::c_int {
     let whole = timeout.as_nanos().div_ceil(1_000_000);
     libc::c_int::try_from(whole.min(u128::from(LONGEST_WAIT_MILLISECONDS)))
         .unwrap_or(libc::c_int::MAX)
