@@ -6,14 +6,16 @@
 //! | bit | set by | meaning |
 //! | --- | --- | --- |
 //! | [`WAITING`] | the waiter, just before it may block | a write is needed to end the wait |
+//! | [`OUTSIDE`] | [`Notifier::wait_outside`], for good | somebody may wait for the set elsewhere |
 //! | [`NOTIFIED`] | [`Notifier::notify`] | this wait, or the next, ends |
 //! | [`INTERRUPTED`] | [`Notifier::interrupt`] | this wait, or the next, looks at the set again |
 //!
-//! 1. Whoever sets a bit and finds exactly `WAITING` writes; everybody else finds the waiter awake
-//!    or another's write on its way. So at most one write is made a wait.
-//! 2. The waiter does not block if a bit was set before it sets `WAITING`.
-//! 3. When it is back, it first drains the descriptor, then takes the whole word with one swap. A
-//!    write that comes later than its bit was taken makes one wait end early, and no harm.
+//! 1. Whoever sets the first of the lower two bits, and finds one of the upper two, writes;
+//!    everybody else finds the waiter awake or another's write on its way. So at most one write is
+//!    made a wait.
+//! 2. The waiter does not block if one of the lower two bits was set before it sets `WAITING`.
+//! 3. When it is back, it first drains the descriptor, then takes all bits but `OUTSIDE` in one
+//!    step. A write that comes later than its bit was taken makes one wait end early, and no harm.
 //! 4. What was published before `notify` is seen by the thread whose wait it ends: all steps on the
 //!    word are sequentially consistent read-modify-writes, so that of notifying and going to sleep
 //!    one comes first for everybody.
@@ -27,6 +29,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 const WAITING: u32 = 1;
 const NOTIFIED: u32 = 2;
 const INTERRUPTED: u32 = 4;
+const OUTSIDE: u32 = 8;
+
+/// Either says that the wait is to end.
+const TOLD: u32 = NOTIFIED | INTERRUPTED;
 
 /// The word described above, by itself, so that it can be checked without descriptors.
 #[derive(Debug)]
@@ -39,22 +45,34 @@ impl WaitWord {
 
     /// Rule 1: returns whether the caller has to write.
     pub(crate) fn notify(&self) -> bool {
-        self.0.fetch_or(NOTIFIED, Ordering::SeqCst) == WAITING
+        self.tell(NOTIFIED)
     }
 
     /// Rule 1, for changes of the set.
     pub(crate) fn interrupt(&self) -> bool {
-        self.0.fetch_or(INTERRUPTED, Ordering::SeqCst) == WAITING
+        self.tell(INTERRUPTED)
+    }
+
+    fn tell(&self, bit: u32) -> bool {
+        let before = self.0.fetch_or(bit, Ordering::SeqCst);
+        before & TOLD == 0 && before != 0
+    }
+
+    /// Rule 1, for somebody who waits without `WAITING`: returns whether what he was told before
+    /// has to be written.
+    pub(crate) fn wait_outside(&self) -> bool {
+        let before = self.0.fetch_or(OUTSIDE, Ordering::SeqCst);
+        before & TOLD != 0 && before & (WAITING | OUTSIDE) == 0
     }
 
     /// Rule 2: returns whether the waiter may block.
     pub(crate) fn begin_wait(&self) -> bool {
-        self.0.fetch_or(WAITING, Ordering::SeqCst) == 0
+        self.0.fetch_or(WAITING, Ordering::SeqCst) & TOLD == 0
     }
 
     /// Rule 3: returns whether there was a notification.
     pub(crate) fn end_wait(&self) -> bool {
-        self.0.swap(0, Ordering::SeqCst) & NOTIFIED != 0
+        self.0.fetch_and(OUTSIDE, Ordering::SeqCst) & NOTIFIED != 0
     }
 }
 
@@ -148,6 +166,14 @@ impl Notifier {
             self.write()
         } else {
             Ok(())
+        }
+    }
+
+    /// From now on each notification shows in the descriptor, whether or not a thread waits here.
+    pub(crate) fn wait_outside(&self) {
+        if self.word.wait_outside() {
+            // Nothing but a want of memory can keep a write from succeeding; the next is tried again.
+            let _ = self.write();
         }
     }
 

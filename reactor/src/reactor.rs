@@ -44,7 +44,8 @@ pub struct Turn {
     pub events: usize,
     /// How many timers were due.
     pub timers: usize,
-    /// Whether [`Handle::notify`] was called.
+    /// Whether [`Handle::notify`] was called, or another thread made a timer that is due earlier
+    /// than the turn would have lasted.
     pub notified: bool,
 }
 
@@ -111,8 +112,12 @@ impl Reactor {
     /// Returns when the earliest timer is due: how long an outside loop may wait at the most before
     /// it calls [`turn`](Reactor::turn), which is also due when
     /// [`descriptor`](Reactor::descriptor) is readable.
+    ///
+    /// To be asked just before each such wait: the descriptor becomes readable when another thread
+    /// makes a timer that is earlier than what was returned last.
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.handle.0.timers.lock().next_deadline().to_instant()
+        let mut timers = self.handle.0.timers.lock();
+        timers.begin_wait(Moment::NEVER).to_instant()
     }
 
     /// Says that somebody turns the reactor from now on. So it is from the beginning.
@@ -127,7 +132,10 @@ impl Reactor {
     }
 
     /// Returns the kernel's descriptor, readable when [`turn`](Reactor::turn) has something to do
-    /// apart from timers; `None` on back ends without one.
+    /// apart from timers that are due; `None` on back ends without one.
+    ///
+    /// Once it was asked for, [`Handle::notify`] makes one system call a turn also while nobody
+    /// waits in it.
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.handle.0.poller.descriptor()
     }

@@ -91,7 +91,12 @@ impl Signal {
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.arrivals
             .poll_io_with(context, Direction::Read, |pipe| {
-                sys::file::read(pipe.as_fd(), &mut [0; 64]).map(|_| Taken::Some(()))
+                let mut space = [0; 64];
+                let taken = sys::file::read(pipe.as_fd(), &mut space)?;
+                if taken == space.len() {
+                    sys::pipe::drain(pipe.as_fd());
+                }
+                Ok(Taken::Some(()))
             })
     }
 }

@@ -56,36 +56,27 @@ impl Contract for Epoll {
     }
 
     fn modify(&self, fd: RawFd, wanted: Registration) -> io::Result<Effect> {
-        let previous = self.control(Change::Modify, fd, wanted)?;
+        self.control(Change::Modify, fd, wanted)?;
         self.interest_changes.fetch_add(1, Ordering::Relaxed);
-        if previous != wanted.token && previous != Token::RESERVED {
-            self.departures.record(previous);
-        }
         Ok(Effect::Immediate)
     }
 
-    fn rearm(&self, _: RawFd, _: Interest) -> io::Result<Effect> {
-        Ok(Effect::Immediate)
+    fn rearm(&self, fd: RawFd, _: Interest) -> io::Result<Effect> {
+        match registered(&mut self.tokens.lock(), fd) {
+            Some(_) => Ok(Effect::Immediate),
+            None => Err(not_registered(fd)),
+        }
     }
 
     fn remove(&self, fd: RawFd, expected: Option<Token>) -> io::Result<Effect> {
         let mut tokens = self.tokens.lock();
-        let known = tokens
-            .get_mut(fd as usize)
-            .filter(|token| **token != Token::RESERVED);
-        let Some(token) = known.filter(|token| expected.is_none_or(|wanted| wanted == **token))
-        else {
-            return Err(RegisterError::refuse(
-                Backend::Epoll,
-                fd,
-                Refusal::NotRegistered,
-            ));
-        };
+        let token = registered(&mut tokens, fd)
+            .filter(|token| expected.is_none_or(|wanted| wanted == **token))
+            .ok_or_else(|| not_registered(fd))?;
         let departed = std::mem::replace(token, Token::RESERVED);
         // Whatever the kernel says: if the number was closed behind our back, its entry is gone, or
         // the number is another file's by now, which was never in the set.
         let _ = sys::delete(self.set.as_fd(), fd);
-        drop(tokens);
         self.departures.record(departed);
         Ok(Effect::Immediate)
     }
@@ -102,7 +93,8 @@ impl Contract for Epoll {
                 events.push(Token(event.u64), flags(event.events as i32));
             }
         }
-        self.departures.close(events);
+        self.departures
+            .close(events, |token| self.tokens.lock().contains(&token));
         ready.map(drop)
     }
 
@@ -116,8 +108,8 @@ impl Contract for Epoll {
 }
 
 impl Epoll {
-    /// Changes the kernel's entry and ours, and returns the token that ours had.
-    fn control(&self, change: Change, fd: RawFd, wanted: Registration) -> io::Result<Token> {
+    /// Changes the kernel's entry and ours.
+    fn control(&self, change: Change, fd: RawFd, wanted: Registration) -> io::Result<()> {
         // The lock is held over the call, so that the table tells what the kernel was told last.
         let mut tokens = self.tokens.lock();
         sys::control(self.set.as_fd(), change, fd, events(wanted), wanted.token.0)
@@ -127,10 +119,22 @@ impl Epoll {
             tokens.resize(index + 1, Token::RESERVED);
         }
         let previous = std::mem::replace(&mut tokens[index], wanted.token);
-        drop(tokens);
-        self.departures.forget(wanted.token);
-        Ok(previous)
+        if previous != wanted.token && previous != Token::RESERVED {
+            self.departures.record(previous);
+        }
+        Ok(())
     }
+}
+
+/// The token that `fd` goes by, if it is in the set.
+fn registered(tokens: &mut [Token], fd: RawFd) -> Option<&mut Token> {
+    tokens
+        .get_mut(fd as usize)
+        .filter(|token| **token != Token::RESERVED)
+}
+
+fn not_registered(fd: RawFd) -> io::Error {
+    RegisterError::refuse(Backend::Epoll, fd, Refusal::NotRegistered)
 }
 
 impl fmt::Debug for Epoll {

@@ -1,7 +1,7 @@
 //! Why a registration was refused; the same on every back end.
 
 use super::Backend;
-use crate::sys::file::{Unpollable, unpollable_kind};
+use crate::sys::file::{Identity, Unpollable, identify};
 use std::fmt;
 use std::io;
 use std::os::fd::RawFd;
@@ -84,8 +84,8 @@ impl RegisterError {
             Some(libc::EEXIST) => Refusal::AlreadyRegistered,
             Some(libc::ENOENT) => Refusal::NotRegistered,
             Some(libc::EBADF) => Refusal::NotOpen,
-            Some(libc::EPERM) => match unpollable_kind(fd) {
-                Ok(Some(kind)) => kind.into(),
+            Some(libc::EPERM) => match identify(fd) {
+                Ok(Err(kind)) => kind.into(),
                 _ => Refusal::Device,
             },
             _ => return error,
@@ -93,11 +93,12 @@ impl RegisterError {
         Self::refuse(backend, fd, refusal)
     }
 
-    /// Refuses what is not open, a regular file or a directory, for back ends that don't.
-    pub(crate) fn unless_pollable(backend: Backend, fd: RawFd) -> io::Result<()> {
-        match unpollable_kind(fd) {
-            Ok(None) => Ok(()),
-            Ok(Some(kind)) => Err(Self::refuse(backend, fd, kind.into())),
+    /// Refuses what is not open, a regular file or a directory, for back ends that don't; else
+    /// returns which file it is.
+    pub(crate) fn unless_pollable(backend: Backend, fd: RawFd) -> io::Result<Identity> {
+        match identify(fd) {
+            Ok(Ok(identity)) => Ok(identity),
+            Ok(Err(kind)) => Err(Self::refuse(backend, fd, kind.into())),
             Err(error) => Err(Self::from_system(backend, fd, error)),
         }
     }

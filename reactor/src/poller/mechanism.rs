@@ -63,7 +63,8 @@ pub(crate) trait Contract: Sized {
 
     fn modify(&self, fd: RawFd, wanted: Registration) -> io::Result<Effect>;
 
-    /// Asks for one more event in the directions of `interest` from a [`Mode::Edge`] registration.
+    /// Asks for one more event in those directions of `interest` that are registered, from a
+    /// [`Mode::Edge`] registration; changes nothing in the other modes.
     fn rearm(&self, fd: RawFd, interest: Interest) -> io::Result<Effect>;
 
     /// Takes `fd` out; only if it goes by the token `expected`, where one is given.

@@ -215,15 +215,15 @@ impl Poller {
         )?)
     }
 
-    /// Asks for one more event, in the directions of `interest`, from a [`Mode::Edge`]
-    /// registration; to be called after an operation said `WouldBlock`.
+    /// Asks for one more event, in those directions of `interest` that are registered, from a
+    /// [`Mode::Edge`] registration; to be called after an operation said `WouldBlock`.
     ///
-    /// Where edges are the kernel's own it does nothing; else it makes no system call unless
-    /// another thread is waiting and the kernel must be asked for more.
+    /// Where edges are the kernel's own, and in the other modes, it changes nothing; else it makes
+    /// no system call unless another thread is waiting and the kernel must be asked for more.
     ///
     /// # Errors
     ///
-    /// `NotFound` if it is not in the set, where the mechanism looks.
+    /// A [`RegisterError`] of kind `NotFound` if it is not in the set.
     pub fn rearm(&self, fd: BorrowedFd<'_>, interest: Interest) -> io::Result<()> {
         self.complete(self.mechanism.rearm(fd.as_raw_fd(), interest)?)
     }
@@ -282,11 +282,10 @@ impl Poller {
         };
         loop {
             events.clear();
-            let interrupted = match self.wait_once(events, deadline.timeout_from(now)) {
-                Ok(Ended::Notified) => return Ok(true),
-                Ok(Ended::InTime) => false,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => true,
-                Err(error) => return Err(error),
+            let interrupted = match self.wait_once(events, deadline.timeout_from(now))? {
+                Ended::Notified => return Ok(true),
+                Ended::InTime => false,
+                Ended::Interrupted => true,
             };
             if !events.is_empty() || deadline <= now {
                 return Ok(false);
@@ -314,19 +313,21 @@ impl Poller {
         if events.is_notified() {
             self.notifier.drain();
         }
+        // The notification is taken by this, so that it counts also if a signal came with it.
         let notified = self.notifier.end_wait();
-        waited?;
-        Ok(if notified {
-            Ended::Notified
-        } else {
-            Ended::InTime
-        })
+        match waited {
+            Ok(()) if notified => Ok(Ended::Notified),
+            Ok(()) => Ok(Ended::InTime),
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            Err(_) if notified => Ok(Ended::Notified),
+            Err(_) => Ok(Ended::Interrupted),
+        }
     }
 
     /// Ends the wait in progress, or else the next one, from any thread.
     ///
     /// Several notifications before a wait ends count as one. It makes at most one system call a
-    /// wait, and none unless a thread is waiting.
+    /// wait, and none unless a thread is waiting, here or for the [`descriptor`](Poller::descriptor).
     ///
     /// # Errors
     ///
@@ -335,10 +336,15 @@ impl Poller {
         self.notifier.notify()
     }
 
-    /// Returns the kernel's descriptor of the set, readable when an event is there; `None` where
-    /// there is no such thing, as with poll(2).
+    /// Returns the kernel's descriptor of the set, readable when an event is there or
+    /// [`notify`](Poller::notify) was called; `None` where there is no such thing, as with poll(2).
+    ///
+    /// Once it was asked for, notifications are written also while nobody waits here, one for each
+    /// wait at the most.
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.mechanism.descriptor()
+        let descriptor = self.mechanism.descriptor()?;
+        self.notifier.wait_outside();
+        Some(descriptor)
     }
 
     /// Returns how many times the interest of a registered descriptor was changed where the kernel
@@ -371,4 +377,6 @@ impl Poller {
 enum Ended {
     Notified,
     InTime,
+    /// By a signal, before anything was ready.
+    Interrupted,
 }

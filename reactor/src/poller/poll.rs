@@ -16,6 +16,7 @@
 
 use super::mechanism::{Contract, Effect, Features, Registration};
 use super::{Backend, Events, Flags, Interest, Mode, Refusal, RegisterError, Token};
+use crate::sys::file::Identity;
 use crate::sys::poll::{self as sys, pollfd};
 use parking_lot::Mutex;
 use std::io;
@@ -44,9 +45,13 @@ struct Table {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     fd: RawFd,
+    /// Which file the number named when it was added.
+    file: Identity,
     token: Token,
     mode: Mode,
-    /// What the kernel is asked for.
+    /// What the registration asks for.
+    registered: Interest,
+    /// What the kernel is asked for; less, once part of it has fired and nobody wanted it.
     armed: Interest,
     /// The part of it that the next event may report. All of it, unless the mode is edge.
     wanted: Interest,
@@ -78,16 +83,20 @@ impl Contract for Poll {
     }
 
     fn add(&self, fd: RawFd, wanted: Registration) -> io::Result<Effect> {
-        RegisterError::unless_pollable(Backend::Poll, fd)?;
+        let file = RegisterError::unless_pollable(Backend::Poll, fd)?;
         let mut table = self.table.lock();
-        if table.find(fd).is_some() {
-            return Err(RegisterError::refuse(
-                Backend::Poll,
-                fd,
-                Refusal::AlreadyRegistered,
-            ));
+        if let Some(index) = table.find(fd) {
+            if table.slots[index].file == file {
+                return Err(RegisterError::refuse(
+                    Backend::Poll,
+                    fd,
+                    Refusal::AlreadyRegistered,
+                ));
+            }
+            // The number was closed without removal, and is another file's by now.
+            table.remove(index);
         }
-        table.insert(fd, wanted);
+        table.insert(Slot::new(fd, file, wanted));
         Ok(table.effect())
     }
 
@@ -104,6 +113,10 @@ impl Contract for Poll {
         let mut table = self.table.lock();
         let index = table.registered(fd)?;
         let slot = &mut table.slots[index];
+        if slot.mode != Mode::Edge {
+            return Ok(Effect::Immediate);
+        }
+        let interest = interest.intersection(slot.registered);
         slot.wanted |= interest;
         slot.wants_errors = true;
         if slot.armed.contains(interest) && !slot.disabled {
@@ -173,13 +186,14 @@ impl Table {
         }
     }
 
-    fn insert(&mut self, fd: RawFd, wanted: Registration) {
+    fn insert(&mut self, slot: Slot) {
         let index = self.slots.len();
-        if self.by_descriptor.len() <= fd as usize {
-            self.by_descriptor.resize(fd as usize + 1, NO_SLOT);
+        let fd = slot.fd as usize;
+        if self.by_descriptor.len() <= fd {
+            self.by_descriptor.resize(fd + 1, NO_SLOT);
         }
-        self.by_descriptor[fd as usize] = index as u32;
-        self.slots.push(Slot::new(fd, wanted));
+        self.by_descriptor[fd] = index as u32;
+        self.slots.push(slot);
         self.mark_stale(index);
     }
 
@@ -273,11 +287,13 @@ impl Table {
 }
 
 impl Slot {
-    fn new(fd: RawFd, wanted: Registration) -> Self {
+    fn new(fd: RawFd, file: Identity, wanted: Registration) -> Self {
         let mut slot = Self {
             fd,
+            file,
             token: wanted.token,
             mode: wanted.mode,
+            registered: Interest::NONE,
             armed: Interest::NONE,
             wanted: Interest::NONE,
             wants_errors: true,
@@ -291,6 +307,7 @@ impl Slot {
     fn register(&mut self, wanted: Registration) {
         self.token = wanted.token;
         self.mode = wanted.mode;
+        self.registered = wanted.interest;
         self.armed = wanted.interest;
         self.wanted = wanted.interest;
         self.wants_errors = true;

@@ -105,13 +105,14 @@ impl Source {
             return Poll::Ready(Ok(seen));
         }
         let key = *key.get_or_insert_with(|| state.waiters.new_key());
-        let mut replaced = state.waiters.insert(direction, key, waker);
+        let replaced = state.waiters.insert(direction, key, waker);
         let watched = self.watch(&mut state, fd, direction);
-        if watched.is_err() {
-            replaced = replaced.or(state.waiters.remove(direction, key));
-        }
+        let unwatched = match watched {
+            Ok(()) => None,
+            Err(_) => state.waiters.remove(direction, key),
+        };
         drop(state);
-        drop(replaced);
+        drop((replaced, unwatched));
         match watched {
             Ok(()) => Poll::Pending,
             Err(error) => Poll::Ready(Err(error)),
@@ -189,10 +190,17 @@ impl Source {
         }
     }
 
-    /// Takes the source out of its reactor; has to happen before the descriptor is closed.
+    /// Takes the source out of its reactor, and forgets who still waits; has to happen before the
+    /// descriptor is closed.
     pub(crate) fn deregister(&self) {
-        let registration = self.state.lock().registration.take();
+        // A turn in progress may hold the source a little longer, but no waker of it: one that is
+        // dropped is somebody's code.
+        let State {
+            registration,
+            waiters,
+        } = std::mem::take(&mut *self.state.lock());
         drop(registration.map(Registration::remove));
+        drop(waiters);
     }
 }
 

@@ -76,8 +76,13 @@ impl Waiters {
         if let Some(waiter) = self.place(direction).and_then(Option::take) {
             wakes.push(waiter.waker);
         }
-        while let Some(index) = self.more.iter().position(|(of, _)| *of == direction) {
-            wakes.push(self.more.swap_remove(index).1.waker);
+        let mut index = 0;
+        while let Some((of, _)) = self.more.get(index) {
+            if *of == direction {
+                wakes.push(self.more.swap_remove(index).1.waker);
+            } else {
+                index += 1;
+            }
         }
     }
 

@@ -51,7 +51,17 @@ pub(crate) fn set_close_on_exec(fd: BorrowedFd<'_>) -> io::Result<()> {
     check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) }).map(drop)
 }
 
-/// The kinds of file that no readiness mechanism can wait for; see [`unpollable_kind`].
+/// Which open file a descriptor names, as far as fstat(2) can tell files apart.
+///
+/// Two sockets or two pipes differ; files without a name or number of their own, as eventfds are,
+/// all look the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    device: u64,
+    number: u64,
+}
+
+/// The kinds of file that no readiness mechanism can wait for; see [`identify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unpollable {
     /// A regular file.
@@ -60,16 +70,23 @@ pub(crate) enum Unpollable {
     Directory,
 }
 
-/// Which unpollable kind of file `fd` names, if it names one.
-pub(crate) fn unpollable_kind(fd: RawFd) -> io::Result<Option<Unpollable>> {
+/// Which file `fd` names, or else which unpollable kind of file.
+pub(crate) fn identify(fd: RawFd) -> io::Result<Result<Identity, Unpollable>> {
+    let status = status(fd)?;
+    Ok(match status.st_mode & libc::S_IFMT {
+        libc::S_IFREG => Err(Unpollable::RegularFile),
+        libc::S_IFDIR => Err(Unpollable::Directory),
+        _ => Ok(Identity {
+            device: status.st_dev as u64,
+            number: status.st_ino as u64,
+        }),
+    })
+}
+
+fn status(fd: RawFd) -> io::Result<libc::stat> {
     let mut status = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the kernel writes a stat to the space for one.
     check(unsafe { libc::fstat(fd, status.as_mut_ptr()) })?;
     // SAFETY: the call has succeeded, so that it has written the structure.
-    let status = unsafe { status.assume_init() };
-    Ok(match status.st_mode & libc::S_IFMT {
-        libc::S_IFREG => Some(Unpollable::RegularFile),
-        libc::S_IFDIR => Some(Unpollable::Directory),
-        _ => None,
-    })
+    Ok(unsafe { status.assume_init() })
 }

@@ -2,7 +2,7 @@
 
 use super::check;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
 /// Makes a pipe whose ends do not block and are closed on exec: (read end, write end).
 #[cfg(not(target_vendor = "apple"))]
@@ -28,6 +28,12 @@ pub(crate) fn create() -> io::Result<(OwnedFd, OwnedFd)> {
         super::file::set_nonblocking(end)?;
     }
     Ok((read_end, write_end))
+}
+
+/// Reads all that is in a pipe which does not block.
+pub(crate) fn drain(read_end: BorrowedFd<'_>) {
+    let mut space = [0; 1024];
+    while super::file::read(read_end, &mut space).is_ok_and(|taken| taken == space.len()) {}
 }
 
 fn own([read_end, write_end]: [libc::c_int; 2]) -> (OwnedFd, OwnedFd) {

@@ -3,7 +3,7 @@
 //! A deadline is fixed when the future is made; it goes to a reactor's timers when the future is
 //! polled first, which makes no system call. No deadline is too far: [`Duration::MAX`] is never.
 //! Nothing here ends early, and all follow the monotonic clock, so that setting the time of day
-//! changes nothing; the time that the machine is suspended doesn't count on Linux.
+//! changes nothing; the time that the machine is suspended doesn't count on Linux and on Apple's systems.
 
 mod interval;
 
@@ -81,22 +81,33 @@ impl Sleep {
         self.deadline = deadline;
         if let Some((reactor, key)) = self.timer.take() {
             if let Some(waker) = reactor.remove_timer(key) {
-                self.timer = Some((reactor.clone(), reactor.insert_timer(deadline, waker)));
+                self.wait_with(reactor, waker);
             }
         }
     }
 
     fn start(&mut self, context: &Context<'_>) {
-        let Ok(reactor) = current::reactor() else {
-            return retry_later(context.waker().clone());
-        };
-        let key = reactor.insert_timer(self.deadline, context.waker().clone());
+        let waker = context.waker().clone();
+        match current::reactor() {
+            Ok(reactor) => self.wait_with(reactor, waker),
+            Err(_) => retry_later(waker),
+        }
+    }
+
+    fn wait_with(&mut self, reactor: Arc<Shared>, waker: Waker) {
+        let key = reactor.insert_timer(self.deadline, waker);
         if reactor.is_attended() {
             self.timer = Some((reactor, key));
-        } else {
+        } else if let Some(waker) = reactor.remove_timer(key) {
             // It was left while the timer went in: nobody would fire it.
+            waker.wake();
+        }
+    }
+
+    /// Takes the timer out, if it is in.
+    fn stop(&mut self) {
+        if let Some((reactor, key)) = self.timer.take() {
             drop(reactor.remove_timer(key));
-            context.waker().wake_by_ref();
         }
     }
 }
@@ -124,22 +135,23 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let sleep = self.get_mut();
-        if sleep.deadline == Moment::NEVER {
-            return Poll::Pending;
+        // The clock is looked at, too, while the timer runs: somebody who is polled without end may
+        // keep the reactor from being turned.
+        if sleep.deadline <= Moment::now() {
+            sleep.stop();
+            return Poll::Ready(());
         }
+        // A timer that never ends is kept as any other, since it may be reset.
         if let Some((reactor, key)) = &sleep.timer {
             match reactor.replace_timer_waker(*key, context.waker().clone()) {
                 Ok(replaced) => {
                     drop(replaced);
                     return Poll::Pending;
                 }
+                // Its reactor was left before it could fire.
                 Err(unused) => drop(unused),
             }
-            // It has fired, or its reactor was left before it could.
             sleep.timer = None;
-        }
-        if sleep.deadline <= Moment::now() {
-            return Poll::Ready(());
         }
         sleep.start(context);
         Poll::Pending
@@ -148,9 +160,7 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let Some((reactor, key)) = self.timer.take() {
-            drop(reactor.remove_timer(key));
-        }
+        self.stop();
     }
 }
 

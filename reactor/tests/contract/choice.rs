@@ -1,0 +1,128 @@
+//! Which back end and which notifier are taken: each case in a process of its own, since they are
+//! chosen by environment variables.
+
+use crate::support::child;
+use std::io::ErrorKind;
+use windlass_reactor::{Backend, NotifierKind, Poller, Reactor};
+
+/// Runs the test `name` in a child with the variables set.
+fn in_child(name: &str, variables: &[(&str, &str)]) {
+    let mut command = child::command(&format!("choice::{name}"));
+    command.envs(variables.iter().copied());
+    child::expect_success(&mut command);
+}
+
+#[test]
+fn the_first_that_works_is_taken() {
+    if !child::is_child() {
+        return in_child("the_first_that_works_is_taken", &[]);
+    }
+    let poller = Poller::new().unwrap();
+    assert_eq!(poller.backend(), Backend::available()[0]);
+    assert_eq!(Reactor::new().unwrap().handle().backend(), poller.backend());
+}
+
+#[test]
+fn the_variables_choose() {
+    if !child::is_child() {
+        for backend in Backend::available() {
+            for notifier in [NotifierKind::Pipe, NotifierKind::Eventfd] {
+                if Poller::with_notifier(backend, notifier).is_ok() {
+                    let names = [
+                        ("WINDLASS_BACKEND", backend.name()),
+                        ("WINDLASS_NOTIFIER", notifier.name()),
+                    ];
+                    in_child("the_variables_choose", &names);
+                }
+            }
+        }
+        return;
+    }
+    let asked = |variable| std::env::var(variable).unwrap();
+    let poller = Poller::new().unwrap();
+    assert_eq!(poller.backend().name(), asked("WINDLASS_BACKEND"));
+    assert_eq!(poller.notifier().name(), asked("WINDLASS_NOTIFIER"));
+    // The call beats the variable.
+    for backend in Backend::available() {
+        assert_eq!(Poller::with_backend(backend).unwrap().backend(), backend);
+        assert_eq!(
+            Reactor::with_backend(backend).unwrap().handle().backend(),
+            backend
+        );
+        let poller = Poller::with_notifier(backend, NotifierKind::Pipe).unwrap();
+        assert_eq!(poller.notifier(), NotifierKind::Pipe);
+    }
+}
+
+#[test]
+fn an_empty_variable_is_no_choice() {
+    if !child::is_child() {
+        let empty = [("WINDLASS_BACKEND", ""), ("WINDLASS_NOTIFIER", "")];
+        return in_child("an_empty_variable_is_no_choice", &empty);
+    }
+    assert_eq!(Poller::new().unwrap().backend(), Backend::available()[0]);
+}
+
+#[test]
+fn an_unknown_back_end_is_an_error_that_lists_the_known() {
+    if !child::is_child() {
+        for name in ["select", "EPOLL", " poll"] {
+            let variables = [("WINDLASS_BACKEND", name)];
+            in_child(
+                "an_unknown_back_end_is_an_error_that_lists_the_known",
+                &variables,
+            );
+        }
+        return;
+    }
+    let error = Poller::new().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let text = error.to_string();
+    assert!(text.contains("WINDLASS_BACKEND"), "{text}");
+    for backend in Backend::ALL {
+        assert!(text.contains(backend.name()), "{text}");
+    }
+    // What is asked for by the call does not depend on the variable.
+    Poller::with_backend(Backend::Poll).unwrap();
+}
+
+#[test]
+fn an_unknown_notifier_is_an_error_that_lists_the_known() {
+    if !child::is_child() {
+        let variables = [("WINDLASS_NOTIFIER", "telepathy")];
+        return in_child(
+            "an_unknown_notifier_is_an_error_that_lists_the_known",
+            &variables,
+        );
+    }
+    for error in [
+        Poller::new().unwrap_err(),
+        Poller::with_backend(Backend::Poll).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let text = error.to_string();
+        assert!(
+            text.contains("WINDLASS_NOTIFIER") && text.contains("telepathy"),
+            "{text}"
+        );
+        for kind in NotifierKind::ALL {
+            assert!(text.contains(kind.name()), "{text}");
+        }
+    }
+    Poller::with_notifier(Backend::Poll, NotifierKind::Pipe).unwrap();
+}
+
+#[test]
+fn what_is_not_available_is_an_error_that_lists_what_is() {
+    let available = Backend::available();
+    for backend in Backend::ALL {
+        if available.contains(backend) {
+            continue;
+        }
+        let text = Poller::with_backend(*backend).unwrap_err().to_string();
+        assert!(text.contains(backend.name()), "{text}");
+        for other in &available {
+            assert!(text.contains(other.name()), "{text}");
+        }
+    }
+}

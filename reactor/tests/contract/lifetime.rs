@@ -1,0 +1,135 @@
+//! Descriptors that are closed without removal, which is the caller's fault: no event comes under
+//! another's token, nothing spins, nothing panics.
+
+use crate::kinds::{Kind, Subject};
+use crate::situations::Situation;
+use crate::support::{each_poller, wait, wait_for_one};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+use windlass_reactor::{Interest, Mode, Poller, Token};
+
+const READABLE: Interest = Interest::READABLE;
+
+/// Registers a descriptor, closes it behind the poller's back, and has its number taken by another
+/// of the same kind, which is returned.
+fn reuse_number(poller: &Poller, kind: Kind, mode: Mode) -> Subject {
+    // The lowest number is reused first; other tests may take it, so that some tries are needed.
+    for _ in 0..1000 {
+        let old = Subject::new(kind);
+        let number = old.number();
+        poller.add(old.as_fd(), Token(1), READABLE, mode).unwrap();
+        let replacement = Subject::new(kind);
+        drop(OwnedFd::from(old));
+        let moved = replacement.renumbered(number);
+        if let Some(subject) = moved {
+            return subject;
+        }
+        let _ = wait(poller, Duration::ZERO);
+    }
+    panic!("no number was reused");
+}
+
+// B18
+#[test]
+fn a_closed_descriptor_is_reported_at_most_once() {
+    each_poller(|poller| {
+        for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
+            let subject = Subject::new(Kind::UnixStream);
+            poller
+                .add(subject.as_fd(), Token(1), READABLE, mode)
+                .unwrap();
+            drop(subject);
+            let mut count = 0;
+            for _ in 0..20 {
+                for event in wait(poller, Duration::ZERO) {
+                    assert_eq!(event.token(), Token(1));
+                    count += 1;
+                }
+            }
+            assert!(count <= 1, "{count} events for what was closed");
+        }
+    });
+}
+
+// B20, B4
+#[test]
+fn a_reused_number_can_be_registered_by_its_new_owner() {
+    each_poller(|poller| {
+        for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
+            let mut new = reuse_number(poller, Kind::UnixStream, mode);
+            poller.add(new.as_fd(), Token(2), READABLE, mode).unwrap();
+            Situation::DataArrives.happen(&mut new);
+            assert_eq!(wait_for_one(poller).token(), Token(2));
+            poller.remove(new.as_fd()).unwrap();
+            drop(new);
+            assert!(wait(poller, Duration::ZERO).is_empty());
+        }
+    });
+}
+
+// B5
+#[test]
+fn a_reused_number_can_be_removed() {
+    each_poller(|poller| {
+        for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
+            let new = reuse_number(poller, Kind::UnixStream, mode);
+            poller.remove(new.as_fd()).unwrap();
+            poller.add(new.as_fd(), Token(2), READABLE, mode).unwrap();
+            poller.remove(new.as_fd()).unwrap();
+        }
+    });
+}
+
+// B2
+#[test]
+fn a_number_that_is_reused_within_a_batch_keeps_its_events_to_itself() {
+    each_poller(|poller| {
+        for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
+            let mut first = Subject::new(Kind::Udp);
+            let mut second = Subject::new(Kind::Udp);
+            poller.add(first.as_fd(), Token(1), READABLE, mode).unwrap();
+            poller
+                .add(second.as_fd(), Token(2), READABLE, mode)
+                .unwrap();
+            Situation::DataArrives.happen(&mut first);
+            Situation::DataArrives.happen(&mut second);
+            let batch = wait(poller, crate::support::LONG);
+            assert_eq!(batch.len(), 2, "{batch:?}");
+
+            // Whoever handles the first event closes the second and makes a third of its number.
+            poller.remove(second.as_fd()).unwrap();
+            let number = second.number();
+            drop(second);
+            let third = Subject::new(Kind::Udp);
+            let third = third
+                .renumbered(number)
+                .unwrap_or_else(|| Subject::new(Kind::Udp));
+            poller.add(third.as_fd(), Token(3), READABLE, mode).unwrap();
+            first.drain();
+            let later = wait(poller, Duration::ZERO);
+            assert!(later.is_empty(), "{later:?}");
+            poller.remove(first.as_fd()).unwrap();
+            poller.remove(third.as_fd()).unwrap();
+        }
+    });
+}
+
+// B1
+#[test]
+fn a_duplicate_that_lives_on_does_not_outlast_the_removal() {
+    each_poller(|poller| {
+        for mode in [Mode::Level, Mode::Edge] {
+            let mut subject = Subject::new(Kind::UnixStream);
+            let duplicate = subject.as_fd().try_clone_to_owned().unwrap();
+            let registered = subject.as_fd().try_clone_to_owned().unwrap();
+            poller
+                .add(registered.as_fd(), Token(1), READABLE, mode)
+                .unwrap();
+            poller.remove(registered.as_fd()).unwrap();
+            drop(registered);
+            Situation::DataArrives.happen(&mut subject);
+            assert!(wait(poller, Duration::ZERO).is_empty());
+            drop(duplicate);
+        }
+    });
+}

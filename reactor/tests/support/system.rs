@@ -1,0 +1,62 @@
+//! The system calls of the tests that no safe crate of theirs has.
+
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// A thread that can be sent signals.
+#[derive(Clone, Copy)]
+pub(crate) struct Target(libc::pthread_t);
+
+// SAFETY: a pthread_t is a name, an integer or a pointer that is only handed back to the system.
+unsafe impl Send for Target {}
+// SAFETY: as above.
+unsafe impl Sync for Target {}
+
+impl Target {
+    /// Names the calling thread.
+    pub(crate) fn this_thread() -> Self {
+        // SAFETY: the call has no conditions.
+        Self(unsafe { libc::pthread_self() })
+    }
+
+    /// Sends `signal` to the thread, which must not have ended.
+    pub(crate) fn send(self, signal: libc::c_int) {
+        // SAFETY: the callers see to it that the thread is alive, so that the name is valid.
+        let sent = unsafe { libc::pthread_kill(self.0, signal) };
+        assert_eq!(sent, 0);
+    }
+}
+
+/// Has `action` run at each arrival of `signal`, for the rest of the process's life.
+///
+/// `action` may only do what a signal handler may: atomic operations and write(2).
+pub(crate) fn on_signal(signal: libc::c_int, action: impl Fn() + Send + Sync + 'static) {
+    // SAFETY: the callers pass actions that are async-signal-safe, as the comment above demands.
+    unsafe { signal_hook_registry::register(signal, action) }.unwrap();
+}
+
+/// Runs `body` while this thread is interrupted by `signal` a thousand times a second.
+pub(crate) fn interrupted_by<R>(signal: libc::c_int, body: impl FnOnce() -> R) -> R {
+    let target = Target::this_thread();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                // The scope keeps the target alive until this thread has ended.
+                target.send(signal);
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let result = body();
+        done.store(true, Ordering::SeqCst);
+        result
+    })
+}
+
+/// Sends `signal` to the calling thread, which has handled it when this returns.
+pub(crate) fn raise(signal: libc::c_int) {
+    Target::this_thread().send(signal);
+}
