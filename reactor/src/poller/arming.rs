@@ -13,7 +13,7 @@
 
 use super::mechanism::{Effect, Registration};
 use super::{Backend, Events, Flags, Interest, Mode, Refusal, RegisterError, Token};
-use crate::sys::file::Identity;
+use crate::sys::file::{Identity, identify};
 use std::io;
 use std::os::fd::RawFd;
 
@@ -24,7 +24,7 @@ pub(super) struct Table {
     places: Vec<Place>,
     /// The numbers that are marked as changed, each once.
     changed: Vec<RawFd>,
-    /// How many registrations there have been, which is the name of the last.
+    /// How many registrations there have been, which is the name of the last; 0 is none's.
     registrations: u64,
     /// The waiting thread is in the kernel.
     waiting: bool,
@@ -137,6 +137,12 @@ impl Table {
         })
     }
 
+    /// Says whether `fd` names the file that it was registered for, as far as can be told.
+    pub(super) fn is_current(&self, fd: RawFd) -> bool {
+        self.slot(fd)
+            .is_some_and(|slot| matches!(identify(fd), Ok(Ok(file)) if file == slot.file))
+    }
+
     /// Rule 1: hands out the changed numbers, of which the kernel is told now.
     pub(super) fn take_changed(&mut self) -> Vec<RawFd> {
         for fd in &self.changed {
@@ -190,7 +196,7 @@ impl Table {
         }
     }
 
-    /// Deals with a number that names no file: closed without removal. That is said once, and the
+    /// Deals with a number that does not name its file any more: closed without removal. That is said once, and the
     /// registration forgotten, or each wait would end at once.
     pub(super) fn report_closed(&mut self, fd: RawFd, events: &mut Events) {
         if let Some(slot) = self.unchanged(fd) {

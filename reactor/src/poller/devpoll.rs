@@ -20,10 +20,12 @@
 //!    and written in one write by the waiting thread, just before it goes in.
 //! 3. A removal is written before the call returns; by the remover, if nobody is in the kernel.
 //! 4. Else it is *owed*. The remover ends the wait, and sleeps until it is written: by the waiting
-//!    thread as it comes out, before it does anything else. So the remover needs no turn of its own
-//!    at the set, and the waiting thread never waits for a remover.
+//!    thread as it comes out, before it does anything else. So the waiting thread never waits for a
+//!    remover, and need not be kept from going in again.
 //! 5. What could not be written stays owed, or marked as changed, and is tried again by whoever
 //!    comes next. Nobody goes into the kernel before it is written.
+//! 6. A number is looked at before it is added. If it was closed meanwhile, the driver would say
+//!    nothing and keep the bits for the next file of that number.
 
 use super::arming::{Armed, Table};
 use super::mechanism::{Contract, Effect, Features, Registration};
@@ -43,6 +45,12 @@ pub(crate) struct DevPoll {
     /// Where the kernel writes answers. Only the waiting thread takes this lock.
     answers: Mutex<Vec<pollfd>>,
 }
+
+/// What the kernel knows after a write that failed: the entry has to be made anew.
+const UNCERTAIN: Armed = Armed {
+    interest: Interest::NONE,
+    registration: 0,
+};
 
 struct Set {
     table: Table,
@@ -118,13 +126,15 @@ impl Contract for DevPoll {
     }
 
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+        if !self.go_in(events)? {
+            return Ok(());
+        }
         let mut answers = self.answers.lock();
         let below_limit = sys::descriptor_limit().saturating_sub(1);
         let room = events.capacity().min(below_limit).max(1);
         if answers.len() < room {
             answers.resize(room, sys::entry(-1, 0));
         }
-        self.go_in()?;
         let ready = sys::wait(self.device.as_fd(), &mut answers[..room], timeout);
         let mut set = self.set.lock();
         set.table.set_waiting(false);
@@ -147,13 +157,15 @@ impl Contract for DevPoll {
 }
 
 impl DevPoll {
-    /// Rules 2 and 5: tells the kernel all that has changed, and goes in.
-    fn go_in(&self) -> io::Result<()> {
+    /// Rules 2 and 5: tells the kernel all that has changed. Returns whether the caller is to wait;
+    /// not if there is something to report already.
+    fn go_in(&self, events: &mut Events) -> io::Result<bool> {
         let mut set = self.set.lock();
         set.write_owed(self.device.as_fd())?;
-        set.write_changes(self.device.as_fd())?;
-        set.table.set_waiting(true);
-        Ok(())
+        set.write_changes(self.device.as_fd(), events)?;
+        let may_wait = events.is_empty();
+        set.table.set_waiting(may_wait);
+        Ok(may_wait)
     }
 }
 
@@ -191,23 +203,38 @@ impl Set {
     }
 
     /// Rule 2. Nobody is in the kernel, and nothing is owed.
-    fn write_changes(&mut self, device: BorrowedFd<'_>) -> io::Result<()> {
+    fn write_changes(&mut self, device: BorrowedFd<'_>, events: &mut Events) -> io::Result<()> {
         let changed = self.table.take_changed();
         self.batch.clear();
         for fd in &changed {
-            let (known, armed) = (self.known(*fd), self.table.armed(*fd));
+            let known = self.known(*fd);
+            let armed = self.next(*fd, events);
             gather(*fd, known, armed, &mut self.batch);
+            self.set_known(*fd, armed);
         }
         let written = sys::write(device, &self.batch);
-        for fd in &changed {
-            if written.is_ok() {
-                self.set_known(*fd, self.table.armed(*fd));
-            } else {
+        if written.is_err() {
+            for fd in &changed {
+                self.set_known(*fd, Some(UNCERTAIN));
                 self.table.mark_changed(*fd);
             }
         }
         self.table.give_back(changed);
         written
+    }
+
+    /// What the kernel is to have of `fd` from now on (rule 6).
+    fn next(&mut self, fd: RawFd, events: &mut Events) -> Option<Armed> {
+        let armed = self.table.armed(fd)?;
+        if self.known(fd) == Some(armed) || self.table.is_current(fd) {
+            return Some(armed);
+        }
+        if events.is_full() {
+            self.table.mark_changed(fd);
+        } else {
+            self.table.report_closed(fd, events);
+        }
+        None
     }
 
     fn report(&mut self, answer: pollfd, events: &mut Events) {
