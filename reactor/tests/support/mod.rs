@@ -18,6 +18,14 @@ use windlass_reactor::{Backend, Event, Events, Handle, NotifierKind, Poller, Rea
 /// Longer than anything that is to happen takes, also on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(10);
 
+/// The shortest wait that `backend` knows, apart from none at all: the tick of its clock.
+pub(crate) fn shortest_wait(backend: Backend) -> Duration {
+    match backend {
+        Backend::DevPoll => Duration::from_millis(10),
+        _ => Duration::ZERO,
+    }
+}
+
 /// Runs `test` with a poller of every back end and notifier that this machine has.
 pub(crate) fn each_poller(test: impl Fn(&Poller)) {
     for backend in Backend::available() {
