@@ -28,7 +28,7 @@ pub(crate) fn shortest_wait(backend: Backend) -> Duration {
 
 /// Runs `test` with a poller of every back end and notifier that this machine has.
 pub(crate) fn each_poller(test: impl Fn(&Poller)) {
-    for backend in Backend::available() {
+    for backend in back_ends() {
         for notifier in NotifierKind::ALL {
             let Ok(poller) = Poller::with_notifier(backend, *notifier) else {
                 println!("{backend} with {notifier}: not here");
@@ -43,7 +43,7 @@ pub(crate) fn each_poller(test: impl Fn(&Poller)) {
 
 /// Runs `test` with a reactor on every back end and notifier that this machine has.
 pub(crate) fn each_reactor(test: impl Fn(Reactor)) {
-    for backend in Backend::available() {
+    for backend in back_ends() {
         for notifier in NotifierKind::ALL {
             let Ok(poller) = Poller::with_notifier(backend, *notifier) else {
                 continue;
@@ -53,6 +53,16 @@ pub(crate) fn each_reactor(test: impl Fn(Reactor)) {
             test(Reactor::with_poller(poller));
         }
     }
+}
+
+/// The back ends that work here; only one if the environment variable `WINDLASS_TEST_ONLY` names it.
+fn back_ends() -> Vec<Backend> {
+    let mut works = Backend::available();
+    if let Ok(name) = std::env::var("WINDLASS_TEST_ONLY") {
+        works.retain(|backend| backend.name() == name);
+        assert!(!works.is_empty(), "{name} does not work here");
+    }
+    works
 }
 
 /// Ends the process if it is not dropped in time: a test that hangs says so.
