@@ -204,7 +204,7 @@ fn ten_thousand_removals_by_another_thread_under_load() {
                 thread::sleep(Duration::from_micros(50));
             }
         });
-        scope.spawn(|| {
+        let remover = scope.spawn(|| {
             for token in 0..REMOVALS {
                 let (mut ours, mut theirs) = UnixStream::pair().unwrap();
                 theirs.write_all(b"x").unwrap();
@@ -213,7 +213,7 @@ fn ten_thousand_removals_by_another_thread_under_load() {
                     .unwrap();
                 // Every other one is removed when the kernel knows it and the driver waits again.
                 while token % 2 == 0 && last_seen.load(Ordering::SeqCst) != token {
-                    thread::yield_now();
+                    thread::park();
                 }
                 let _ = ours.read(&mut [0; 1]).unwrap();
                 poller.remove(ours.as_fd()).unwrap();
@@ -231,6 +231,7 @@ fn ten_thousand_removals_by_another_thread_under_load() {
                 assert!(token >= gone, "{event:?} is gone, as all to {gone}");
                 if token != BUSY {
                     last_seen.store(token, Ordering::SeqCst);
+                    remover.thread().unpark();
                 }
             }
             for (ours, _) in &busy {
