@@ -238,7 +238,7 @@ fn missed_ticks_are_dealt_with_as_the_policy_says() {
             match policy {
                 MissedTicks::Burst => assert!(third.abs_diff(2 * period) < MILLISECOND, "{late:?}"),
                 MissedTicks::Delay => {
-                    assert!(third >= 6 * period + period / 2 - MILLISECOND, "{late:?}")
+                    assert!(third >= 6 * period + period / 2 - MILLISECOND, "{late:?}");
                 }
                 MissedTicks::Skip => {
                     let periods = third.as_secs_f64() / period.as_secs_f64();

@@ -35,7 +35,7 @@ fn a_small_batch_starves_nobody() {
                 poller.notify().unwrap();
                 poller.wait(&mut events, Some(Duration::ZERO)).unwrap();
                 assert!(events.len() <= capacity);
-                seen.extend(events.iter().map(|event| event.token()));
+                seen.extend(events.iter().map(windlass_reactor::Event::token));
             }
             assert_eq!(seen.len(), COUNT, "{mode:?}, {capacity} at a time");
             for subject in &subjects {
