@@ -37,7 +37,7 @@ pub use mechanism::Features;
 
 use crate::clock::Moment;
 use crate::notifier::Notifier;
-use event::Flags;
+pub(crate) use event::Flags;
 use mechanism::{Effect, Mechanism, Registration};
 use parking_lot::Mutex;
 use std::io;
