@@ -11,6 +11,8 @@
 //!   is written while a thread waits.
 //! - Levels only, one entry for each descriptor, in turn; at most as many as there may be
 //!   descriptors, less one. The limit can be lowered at any time, so that each wait asks for it.
+//! - Timeouts are milliseconds, and at least a tick. A wait that a handler with `SA_RESTART`
+//!   interrupts starts again with its whole timeout; the notifier ends it all the same.
 //! - The device cannot be waited for by another mechanism.
 //!
 //! Writing goes by these rules, all under the lock of the set:
@@ -292,4 +294,65 @@ fn flags(bits: libc::c_short) -> Flags {
         .and(Flags::PRIORITY.when(has(sys::POLLPRI)))
         .and(Flags::HANG_UP.when(has(sys::POLLHUP)))
         .and(Flags::ERROR.when(has(sys::POLLERR)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const R: Interest = Interest::READABLE;
+    const W: Interest = Interest::WRITABLE;
+    const REMOVE: libc::c_short = sys::POLLREMOVE;
+
+    /// What is written if the kernel knows one thing and is to have another: interest and
+    /// registration each.
+    fn written(
+        known: Option<(Interest, u64)>,
+        next: Option<(Interest, u64)>,
+    ) -> Vec<libc::c_short> {
+        let armed = |of: Option<(Interest, u64)>| {
+            of.map(|(interest, registration)| Armed {
+                interest,
+                registration,
+            })
+        };
+        let mut batch = Vec::new();
+        gather(7, armed(known), armed(next), &mut batch);
+        assert!(batch.iter().all(|entry| entry.fd == 7));
+        batch.iter().map(|entry| entry.events).collect()
+    }
+
+    #[test]
+    fn only_differences_are_written() {
+        assert_eq!(written(None, None), []);
+        assert_eq!(written(Some((R, 1)), Some((R, 1))), []);
+        assert_eq!(written(None, Some((R, 1))), [sys::POLLIN]);
+        assert_eq!(written(None, Some((Interest::NONE, 1))), [0]);
+        let both = sys::POLLIN | sys::POLLOUT;
+        assert_eq!(written(Some((R, 1)), Some((R | W, 1))), [both]);
+    }
+
+    // B19
+    #[test]
+    fn bits_are_dropped_by_a_removal_and_what_remains() {
+        assert_eq!(written(Some((R, 1)), None), [REMOVE]);
+        let narrowed = written(Some((R | W, 1)), Some((R, 1)));
+        assert_eq!(narrowed, [REMOVE, sys::POLLIN]);
+        let replaced = written(Some((R, 1)), Some((W, 1)));
+        assert_eq!(replaced, [REMOVE, sys::POLLOUT]);
+        let silenced = written(Some((R, 1)), Some((Interest::NONE, 1)));
+        assert_eq!(silenced, [REMOVE, 0]);
+    }
+
+    // B20
+    #[test]
+    fn the_entry_of_another_file_is_replaced_whatever_its_bits() {
+        assert_eq!(written(Some((R, 1)), Some((R, 2))), [REMOVE, sys::POLLIN]);
+        let uncertain = (UNCERTAIN.interest, UNCERTAIN.registration);
+        assert_eq!(
+            written(Some(uncertain), Some((R, 1))),
+            [REMOVE, sys::POLLIN]
+        );
+        assert_eq!(written(Some(uncertain), None), [REMOVE]);
+    }
 }

@@ -53,6 +53,8 @@ pub(crate) enum Effect {
 /// - Once `remove` has returned, no batch that is handed out has the token.
 /// - Errors and hang-ups are reported whatever the interest; they concern both directions. A peer
 ///   that only stops sending closes the read half and leaves the write half alone.
+/// - A pipe that nobody reads from any more has an error to report to its writing end; where pipes
+///   are streams it is a hang-up.
 /// - More that is ready than the batch has room for comes with later waits, in turn.
 /// - A descriptor that was closed without removal gives no event under another token, no busy loop
 ///   and no panic.

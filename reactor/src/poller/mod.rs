@@ -259,7 +259,8 @@ impl Poller {
     /// and returns the number of events, which replace those that `events` held.
     ///
     /// Never ends early: the timeout is kept to the nanosecond where the system can, else rounded
-    /// up, and signals don't shorten or lengthen it. `None` and timeouts that are too long to
+    /// up (on /dev/poll to 10 ms at least), and signals don't shorten or lengthen it. But /dev/poll
+    /// starts it anew after a handler that was installed with `SA_RESTART`. `None` and timeouts that are too long to
     /// reckon with wait for ever.
     ///
     /// # Errors
