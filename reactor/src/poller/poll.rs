@@ -192,3 +192,6 @@ fn flags(bits: libc::c_short) -> Flags {
         .and(Flags::HANG_UP.when(has(sys::POLLHUP)))
         .and(Flags::ERROR.when(has(sys::POLLERR)))
 }
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests;
