@@ -1,6 +1,7 @@
 //! Changes that are made while the kernel looks, step by step.
 
 use super::*;
+use crate::poller::Mode;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
@@ -41,19 +42,19 @@ impl Looked {
         let mut entries = self.poll.entries.lock();
         {
             let mut table = self.poll.table.lock();
-            table.update(&mut entries.list);
-            table.waiting = true;
+            entries.update(&mut table);
+            table.set_waiting(true);
         }
-        for entry in entries.list.iter_mut().filter(|entry| entry.fd >= 0) {
+        for entry in &mut entries.list {
             entry.revents = entry.events & sys::POLLIN;
         }
         change();
         let mut table = self.poll.table.lock();
-        table.waiting = false;
+        table.set_waiting(false);
         let ready = entries.list.iter().filter(|entry| entry.revents != 0);
         let ready = ready.count();
         let mut events = Events::new();
-        table.report(&mut entries, ready, &mut events);
+        entries.report(ready, &mut table, &mut events);
         events.iter().map(|event| event.token().0).collect()
     }
 }
