@@ -13,6 +13,8 @@ source .ci/checks.sh
 target=${CARGO_TARGET_DIR:-$root/target}
 library=$target/debug/libwindlass_devpoll_emulation.so
 violations=$scratch/violations
+# What fails is shown by its last lines.
+export RUST_BACKTRACE=0
 
 # test_binary PACKAGE TEST: builds a test program and says where it is.
 test_binary() {
@@ -48,7 +50,7 @@ suite() {
     local runner=CARGO_TARGET_${host^^}_RUNNER
     rm -f "$violations"
     env "${runner//-/_}=env LD_PRELOAD=$library DEVPOLL_EMULATION_LOG=$violations" \
-        WINDLASS_BACKEND=devpoll timeout --kill-after=5 600 \
+        WINDLASS_BACKEND=devpoll WINDLASS_TEST_ONLY=devpoll timeout --kill-after=5 600 \
         cargo test --quiet --no-fail-fast "${@/#/-p}"
     expect_none
 }
