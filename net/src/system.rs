@@ -3,7 +3,8 @@
 //! Linux and most of the BSDs make a socket that doesn't block and is closed on exec in one call
 //! (`accept4`, and flags of `socket`), and write without `SIGPIPE` by a flag (`MSG_NOSIGNAL`).
 //! Apple's systems have neither: the flags are set by calls of their own, and the signal is turned
-//! off for the socket (`SO_NOSIGPIPE`), which accepted sockets inherit.
+//! off for the socket (`SO_NOSIGPIPE`), which accepted sockets inherit. For Solaris the crate
+//! socket2 knows no flag of `socket`.
 
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, SocketAddrAny};
@@ -29,9 +30,9 @@ pub(crate) fn retry<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Resu
 pub(crate) fn tcp_socket(address: SocketAddr) -> io::Result<socket2::Socket> {
     let domain = socket2::Domain::for_address(address);
     let protocol = Some(socket2::Protocol::TCP);
-    #[cfg(not(target_vendor = "apple"))]
+    #[cfg(not(any(target_vendor = "apple", target_os = "solaris")))]
     let socket = socket2::Socket::new(domain, socket2::Type::STREAM.nonblocking(), protocol)?;
-    #[cfg(target_vendor = "apple")]
+    #[cfg(any(target_vendor = "apple", target_os = "solaris"))]
     let socket = {
         let socket = socket2::Socket::new(domain, socket2::Type::STREAM, protocol)?;
         socket.set_nonblocking(true)?;

@@ -218,3 +218,150 @@ impl Notifier {
         }
     }
 }
+
+#[cfg(all(test, windlass_loom))]
+mod loom_models {
+    use super::WaitWord;
+    use loom::sync::atomic::{AtomicUsize, Ordering};
+    use loom::sync::{Arc, Condvar, Mutex};
+    use loom::thread;
+
+    /// The word with a counter in place of the descriptor, which is waited for without a timeout:
+    /// a wake that is lost is a deadlock, which the model checker reports.
+    struct Model {
+        word: WaitWord,
+        counter: Mutex<u32>,
+        is_written: Condvar,
+        writes: AtomicUsize,
+        /// What is published before a notification.
+        items: AtomicUsize,
+    }
+
+    /// Three threads have too many orders to try them all; few faults need more than three
+    /// preemptions.
+    fn check(model: impl Fn() + Send + Sync + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(model);
+    }
+
+    impl Model {
+        fn new() -> Arc<Self> {
+            Arc::new(Self {
+                word: WaitWord::new(),
+                counter: Mutex::new(0),
+                is_written: Condvar::new(),
+                writes: AtomicUsize::new(0),
+                items: AtomicUsize::new(0),
+            })
+        }
+
+        fn write_if(&self, must: bool) {
+            if must {
+                *self.counter.lock().unwrap() += 1;
+                self.writes.fetch_add(1, Ordering::Relaxed);
+                self.is_written.notify_one();
+            }
+        }
+
+        fn publish(&self) {
+            self.items.fetch_add(1, Ordering::Relaxed);
+            self.write_if(self.word.notify());
+        }
+
+        /// Sleeps until the counter is written, and drains it.
+        fn sleep(&self) {
+            let mut counter = self.counter.lock().unwrap();
+            while *counter == 0 {
+                counter = self.is_written.wait(counter).unwrap();
+            }
+            *counter = 0;
+        }
+
+        /// One visit to the kernel; returns whether there was a notification.
+        fn visit(&self) -> bool {
+            if self.word.begin_wait() {
+                self.sleep();
+            }
+            self.word.end_wait()
+        }
+    }
+
+    // C6, C7
+    #[test]
+    fn no_notification_is_lost_and_each_visit_costs_one_write() {
+        check(|| {
+            let model = Model::new();
+            let notifiers = [0, 1].map(|_| {
+                let model = model.clone();
+                thread::spawn(move || model.publish())
+            });
+            let mut visits = 0;
+            while model.items.load(Ordering::Relaxed) < 2 {
+                model.visit();
+                visits += 1;
+            }
+            for notifier in notifiers {
+                notifier.join().unwrap();
+            }
+            assert!(model.writes.load(Ordering::Relaxed) <= visits);
+        });
+    }
+
+    #[test]
+    fn what_was_published_is_seen_by_whoever_is_notified() {
+        loom::model(|| {
+            let model = Model::new();
+            let notifier = {
+                let model = model.clone();
+                thread::spawn(move || model.publish())
+            };
+            while !model.visit() {}
+            assert_eq!(model.items.load(Ordering::Relaxed), 1);
+            notifier.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn an_interruption_neither_swallows_a_notification_nor_is_one() {
+        check(|| {
+            let model = Model::new();
+            let interrupter = {
+                let model = model.clone();
+                thread::spawn(move || model.write_if(model.word.interrupt()))
+            };
+            let notifier = {
+                let model = model.clone();
+                thread::spawn(move || model.publish())
+            };
+            while !model.visit() {}
+            assert_eq!(model.items.load(Ordering::Relaxed), 1);
+            notifier.join().unwrap();
+            interrupter.join().unwrap();
+            assert!(!model.word.end_wait());
+        });
+    }
+
+    #[test]
+    fn somebody_who_waits_outside_is_told_whenever_he_comes() {
+        loom::model(|| {
+            let model = Model::new();
+            let notifier = {
+                let model = model.clone();
+                thread::spawn(move || model.publish())
+            };
+            model.write_if(model.word.wait_outside());
+            model.sleep();
+            assert!(model.word.end_wait());
+            notifier.join().unwrap();
+            let again = {
+                let model = model.clone();
+                thread::spawn(move || model.publish())
+            };
+            model.sleep();
+            assert!(model.word.end_wait());
+            again.join().unwrap();
+            assert_eq!(model.writes.load(Ordering::Relaxed), 2);
+        });
+    }
+}

@@ -18,18 +18,21 @@ use std::str::FromStr;
 pub enum Backend {
     /// epoll(7): Linux.
     Epoll,
+    /// /dev/poll: Solaris and illumos.
+    DevPoll,
     /// poll(2): every Unix; the cost of a wait grows with the number of descriptors.
     Poll,
 }
 
 impl Backend {
     /// Every back end that this crate knows, on whatever system, fastest first.
-    pub const ALL: &'static [Backend] = &[Backend::Epoll, Backend::Poll];
+    pub const ALL: &'static [Backend] = &[Backend::Epoll, Backend::DevPoll, Backend::Poll];
 
     /// Returns the name, as in `WINDLASS_BACKEND`.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Epoll => "epoll",
+            Backend::DevPoll => "devpoll",
             Backend::Poll => "poll",
         }
     }

@@ -110,3 +110,112 @@ mod tests {
         assert_eq!(tokens(&events), [2, 3]);
     }
 }
+
+#[cfg(all(test, windlass_loom))]
+mod loom_models {
+    use super::*;
+    use crate::poller::Flags;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicBool;
+    use loom::thread;
+
+    const TOKEN: Token = Token(1);
+
+    /// One edge-triggered descriptor in a kernel's set, which has its own lock.
+    #[derive(Default)]
+    struct Model {
+        departures: Departures,
+        /// Whether it is in our table.
+        table: Mutex<bool>,
+        /// Whether it is in the kernel's set, with an edge to report.
+        kernel: Mutex<bool>,
+        has_returned: AtomicBool,
+    }
+
+    impl Model {
+        fn add(&self) {
+            let mut table = self.table.lock();
+            *self.kernel.lock() = true;
+            *table = true;
+        }
+
+        fn remove(&self) {
+            {
+                let mut table = self.table.lock();
+                *table = false;
+                *self.kernel.lock() = false;
+                self.departures.record(TOKEN);
+            }
+            self.has_returned.store(true, Ordering::SeqCst);
+        }
+
+        /// Waits once; returns the number of events, and whether the removal had returned before
+        /// the batch was handed out.
+        fn wait(&self) -> (usize, bool) {
+            let mut events = Events::new();
+            self.departures.open();
+            if std::mem::take(&mut *self.kernel.lock()) {
+                events.push(TOKEN, Flags::READABLE);
+            }
+            let was_gone = self.has_returned.load(Ordering::SeqCst);
+            self.departures.close(&mut events, |_| *self.table.lock());
+            (events.len(), was_gone)
+        }
+    }
+
+    // B9
+    #[test]
+    fn no_batch_has_what_was_removed_before() {
+        loom::model(|| {
+            let model = Arc::new(Model::default());
+            model.add();
+            let remover = {
+                let model = model.clone();
+                thread::spawn(move || model.remove())
+            };
+            for _ in 0..2 {
+                let (count, was_gone) = model.wait();
+                assert!(!was_gone || count == 0, "it came after its removal");
+            }
+            remover.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn an_edge_of_what_is_added_again_is_not_lost() {
+        loom::model(|| {
+            let model = Arc::new(Model::default());
+            model.add();
+            let (before, _) = model.wait();
+            assert_eq!(before, 1);
+            let owner = {
+                let model = model.clone();
+                thread::spawn(move || {
+                    model.remove();
+                    model.add();
+                })
+            };
+            let (during, _) = model.wait();
+            owner.join().unwrap();
+            let (after, _) = model.wait();
+            assert!(during + after >= 1, "the edge was lost");
+        });
+    }
+
+    // Another thread may add a token again before the removal of the first has returned.
+    #[test]
+    fn an_edge_of_what_another_thread_adds_is_not_lost() {
+        loom::model(|| {
+            let model = Arc::new(Model::default());
+            let (one, other) = (model.clone(), model.clone());
+            let remover = thread::spawn(move || one.remove());
+            let adder = thread::spawn(move || other.add());
+            let (during, _) = model.wait();
+            remover.join().unwrap();
+            adder.join().unwrap();
+            let (after, _) = model.wait();
+            let is_in = *model.table.lock();
+            assert!(!is_in || during + after >= 1, "the edge was lost");
+        });
+    }
+}

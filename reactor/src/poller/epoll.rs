@@ -84,8 +84,7 @@ impl Contract for Epoll {
             |space| sys::wait(self.set.as_fd(), space, timeout),
             |event| (Token(event.u64), flags(event.events)),
         );
-        let is_registered = |token| self.tokens.lock().contains(&token);
-        self.departures.close(events, is_registered);
+        self.drop_departed(events);
         received
     }
 
@@ -99,6 +98,12 @@ impl Contract for Epoll {
 }
 
 impl Epoll {
+    /// Drops the events of what was taken out while the kernel reported it.
+    fn drop_departed(&self, events: &mut Events) {
+        self.departures
+            .close(events, |token| self.tokens.lock().contains(&token));
+    }
+
     /// Changes the kernel's entry and ours.
     fn control(&self, change: Change, fd: RawFd, wanted: Registration) -> io::Result<()> {
         // The lock is held over the call, so that the table tells what the kernel was told last.
@@ -191,3 +196,56 @@ const FLAGS: [Flags; 64] = {
     }
     table
 };
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    fn registration(token: u64) -> Registration {
+        Registration {
+            token: Token(token),
+            interest: Interest::READABLE,
+            mode: Mode::Oneshot,
+        }
+    }
+
+    /// Makes a change between the moment when the kernel reported `token` and the moment when the
+    /// batch is handed out, and returns the tokens of that batch.
+    fn batch_after(epoll: &Epoll, token: u64, change: impl FnOnce()) -> Vec<u64> {
+        let mut batch = Events::new();
+        epoll.departures.open();
+        batch.push(Token(token), Flags::READABLE);
+        change();
+        epoll.drop_departed(&mut batch);
+        batch.iter().map(|event| event.token().0).collect()
+    }
+
+    #[test]
+    fn a_batch_lacks_what_was_taken_out_before_it_is_handed_out() {
+        let epoll = Epoll::open().unwrap();
+        let (stream, other) = UnixStream::pair().unwrap();
+        let (fd, other) = (stream.as_raw_fd(), other.as_raw_fd());
+        let _ = epoll.add(fd, registration(1)).unwrap();
+        let _ = epoll.add(other, registration(9)).unwrap();
+        let removed = batch_after(&epoll, 1, || {
+            let _ = epoll.remove(fd, None).unwrap();
+        });
+        assert_eq!(removed, []);
+        let _ = epoll.add(fd, registration(2)).unwrap();
+        let replaced = batch_after(&epoll, 2, || {
+            let _ = epoll.modify(fd, registration(3)).unwrap();
+        });
+        assert_eq!(replaced, []);
+        let kept = batch_after(&epoll, 3, || {
+            let _ = epoll.modify(fd, registration(3)).unwrap();
+        });
+        assert_eq!(kept, [3]);
+        let _ = epoll.modify(fd, registration(9)).unwrap();
+        let shared = batch_after(&epoll, 9, || {
+            let _ = epoll.remove(fd, None).unwrap();
+        });
+        assert_eq!(shared, [9], "the other one's shot was lost");
+    }
+}

@@ -28,7 +28,7 @@ pub struct Event {
 /// | 3 | the peer will send no more |
 /// | 4 | writing is over: nobody will take what is written |
 /// | 5 | the descriptor has an error to report |
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Flags(u8);
 
 impl Flags {

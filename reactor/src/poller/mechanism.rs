@@ -2,7 +2,7 @@
 
 #[cfg(doc)]
 use super::Event;
-use super::{Backend, Epoll, Events, Interest, Mode, Poll, Token};
+use super::{Backend, DevPoll, Epoll, Events, Interest, Mode, Poll, Token};
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::time::Duration;
@@ -38,6 +38,9 @@ pub(crate) enum Effect {
     Immediate,
     /// Not until the wait under way is ended; the caller sees to that.
     NextWait,
+    /// The kernel still has the entry of what was removed. The caller ends the wait under way, then
+    /// calls [`settle`](Contract::settle).
+    Owed,
 }
 
 /// One readiness mechanism: a set of descriptors, and a wait for any of them.
@@ -50,6 +53,8 @@ pub(crate) enum Effect {
 /// - Once `remove` has returned, no batch that is handed out has the token.
 /// - Errors and hang-ups are reported whatever the interest; they concern both directions. A peer
 ///   that only stops sending closes the read half and leaves the write half alone.
+/// - A pipe that nobody reads from any more has an error to report to its writing end; where pipes
+///   are streams it is a hang-up.
 /// - More that is ready than the batch has room for comes with later waits, in turn.
 /// - A descriptor that was closed without removal gives no event under another token, no busy loop
 ///   and no panic.
@@ -70,6 +75,11 @@ pub(crate) trait Contract: Sized {
     /// Takes `fd` out; only if it goes by the token `expected`, where one is given.
     fn remove(&self, fd: RawFd, expected: Option<Token>) -> io::Result<Effect>;
 
+    /// Completes a removal of `fd` that was [`Effect::Owed`].
+    fn settle(&self, _fd: RawFd) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Waits once, at most `timeout`, and adds what is ready to `events`; may be interrupted, and
     /// may end early with nothing.
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()>;
@@ -85,6 +95,7 @@ pub(crate) trait Contract: Sized {
 #[derive(Debug)]
 pub(crate) enum Mechanism {
     Epoll(Epoll),
+    DevPoll(DevPoll),
     Poll(Poll),
 }
 
@@ -92,6 +103,7 @@ macro_rules! dispatch {
     ($mechanism:expr, $one:ident => $call:expr) => {
         match $mechanism {
             Mechanism::Epoll($one) => $call,
+            Mechanism::DevPoll($one) => $call,
             Mechanism::Poll($one) => $call,
         }
     };
@@ -101,6 +113,7 @@ impl Mechanism {
     pub(crate) fn open(backend: Backend) -> io::Result<Self> {
         match backend {
             Backend::Epoll => Epoll::open().map(Mechanism::Epoll),
+            Backend::DevPoll => DevPoll::open().map(Mechanism::DevPoll),
             Backend::Poll => Poll::open().map(Mechanism::Poll),
         }
     }
@@ -108,6 +121,7 @@ impl Mechanism {
     pub(crate) fn backend(&self) -> Backend {
         match self {
             Mechanism::Epoll(_) => Backend::Epoll,
+            Mechanism::DevPoll(_) => Backend::DevPoll,
             Mechanism::Poll(_) => Backend::Poll,
         }
     }
@@ -133,6 +147,10 @@ impl Mechanism {
 
     pub(crate) fn remove(&self, fd: RawFd, expected: Option<Token>) -> io::Result<Effect> {
         dispatch!(self, one => one.remove(fd, expected))
+    }
+
+    pub(crate) fn settle(&self, fd: RawFd) -> io::Result<()> {
+        dispatch!(self, one => one.settle(fd))
     }
 
     #[inline(always)]

@@ -3,8 +3,9 @@
 //! [`Poller`] is the whole of it. What every back end promises is written once, above the
 //! (private) trait in `mechanism.rs`; each has a file of its own name.
 
+mod arming;
 mod backend;
-mod departures;
+mod devpoll;
 mod error;
 mod event;
 mod interest;
@@ -15,11 +16,15 @@ mod poll;
 // found out at run time, by opening it.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod absent;
+// For kernels that keep the set themselves, and have it changed while a thread waits.
+#[cfg_attr(not(any(target_os = "linux", target_os = "android")), allow(dead_code))]
+mod departures;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod epoll;
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 use absent::Absent as Epoll;
+use devpoll::DevPoll;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use epoll::Epoll;
 use poll::Poll;
@@ -32,7 +37,7 @@ pub use mechanism::Features;
 
 use crate::clock::Moment;
 use crate::notifier::Notifier;
-use event::Flags;
+pub(crate) use event::Flags;
 use mechanism::{Effect, Mechanism, Registration};
 use parking_lot::Mutex;
 use std::io;
@@ -180,14 +185,15 @@ impl Poller {
     ) -> io::Result<()> {
         let fd = fd.as_raw_fd();
         self.refuse_reserved(fd, token)?;
-        self.complete(self.mechanism.add(
+        let effect = self.mechanism.add(
             fd,
             Registration {
                 token,
                 interest,
                 mode,
             },
-        )?)
+        )?;
+        self.complete(fd, effect)
     }
 
     /// Replaces what `fd` was registered with; what is ready is reported (again) by the next wait.
@@ -205,14 +211,15 @@ impl Poller {
     ) -> io::Result<()> {
         let fd = fd.as_raw_fd();
         self.refuse_reserved(fd, token)?;
-        self.complete(self.mechanism.modify(
+        let effect = self.mechanism.modify(
             fd,
             Registration {
                 token,
                 interest,
                 mode,
             },
-        )?)
+        )?;
+        self.complete(fd, effect)
     }
 
     /// Asks for one more event, in those directions of `interest` that are registered, from a
@@ -225,7 +232,9 @@ impl Poller {
     ///
     /// A [`RegisterError`] of kind `NotFound` if it is not in the set.
     pub fn rearm(&self, fd: BorrowedFd<'_>, interest: Interest) -> io::Result<()> {
-        self.complete(self.mechanism.rearm(fd.as_raw_fd(), interest)?)
+        let fd = fd.as_raw_fd();
+        let effect = self.mechanism.rearm(fd, interest)?;
+        self.complete(fd, effect)
     }
 
     /// Takes `fd` out of the set: no batch handed out after this returned has its token.
@@ -234,20 +243,24 @@ impl Poller {
     ///
     /// A [`RegisterError`] of kind `NotFound` if it is not in the set.
     pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.complete(self.mechanism.remove(fd.as_raw_fd(), None)?)
+        let fd = fd.as_raw_fd();
+        let effect = self.mechanism.remove(fd, None)?;
+        self.complete(fd, effect)
     }
 
     /// Takes out what was registered as `fd` with `token`. If the number goes by another token by
     /// now, it was closed and reused without removal, and is left alone.
     pub(crate) fn remove_registered(&self, fd: RawFd, token: Token) -> io::Result<()> {
-        self.complete(self.mechanism.remove(fd, Some(token))?)
+        let effect = self.mechanism.remove(fd, Some(token))?;
+        self.complete(fd, effect)
     }
 
     /// Waits until something is ready, [`notify`](Poller::notify) is called or `timeout` is over,
     /// and returns the number of events, which replace those that `events` held.
     ///
     /// Never ends early: the timeout is kept to the nanosecond where the system can, else rounded
-    /// up, and signals don't shorten or lengthen it. `None` and timeouts that are too long to
+    /// up (on /dev/poll to 10 ms at least), and signals don't shorten or lengthen it. But /dev/poll
+    /// starts it anew after a handler that was installed with `SA_RESTART`. `None` and timeouts that are too long to
     /// reckon with wait for ever.
     ///
     /// # Errors
@@ -371,7 +384,7 @@ impl Poller {
     }
 
     /// Returns the kernel's descriptor of the set, readable when an event is there or
-    /// [`notify`](Poller::notify) was called; `None` where there is no such thing, as with poll(2).
+    /// [`notify`](Poller::notify) was called; `None` where there is no such thing, as with poll(2), or it cannot be waited for, as with /dev/poll.
     ///
     /// Once it was asked for, notifications are written also while nobody waits here, one for each
     /// wait at the most.
@@ -387,11 +400,15 @@ impl Poller {
         self.mechanism.interest_changes()
     }
 
-    /// Has a change seen by a wait under way.
-    fn complete(&self, effect: Effect) -> io::Result<()> {
+    /// Has a change of `fd` seen by a wait under way.
+    fn complete(&self, fd: RawFd, effect: Effect) -> io::Result<()> {
         match effect {
             Effect::Immediate => Ok(()),
             Effect::NextWait => self.notifier.interrupt(),
+            Effect::Owed => {
+                self.notifier.interrupt()?;
+                self.mechanism.settle(fd)
+            }
         }
     }
 

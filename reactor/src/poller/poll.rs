@@ -1,75 +1,37 @@
 //! poll(2).
 //!
 //! The kernel keeps no set here: each wait hands over the whole array, and looks at each of its
-//! entries. Two arrays are kept in step:
+//! entries. Two things are kept in step:
 //!
-//! - the *table* says what is registered; anybody may change it, under its lock;
-//! - the *entries* are what the kernel sees; only the waiting thread touches them, and brings the
-//!   slots marked `stale` up to date just before it goes in.
-//!
-//! A slot that was changed while the wait was under way is still `stale` when the answer comes, and
-//! the answer for it is dropped: whatever holds is reported by the next wait.
-//!
-//! Poll is level-triggered. An edge is kept by *wanting*: a direction is wanted after registration
-//! and after `rearm`, until it has been reported. It stays in the kernel's entry, so that a loop of
-//! wait, read, rearm changes nothing there; it is taken out when it fires though nobody wants it.
+//! - the *table* (`arming.rs`) says what is registered; anybody may change it, under its lock;
+//! - the *entries* are what the kernel sees; only the waiting thread touches them, and brings those
+//!   of changed descriptors up to date just before it goes in.
 
+use super::arming::{Armed, Table};
 use super::mechanism::{Contract, Effect, Features, Registration};
-use super::{Backend, Events, Flags, Interest, Mode, Refusal, RegisterError, Token};
-use crate::sys::file::Identity;
+use super::{Backend, Events, Flags, Interest, RegisterError, Token};
 use crate::sys::poll::{self as sys, pollfd};
 use parking_lot::Mutex;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::time::Duration;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Poll {
     table: Mutex<Table>,
     entries: Mutex<Entries>,
 }
 
-#[derive(Debug, Default)]
-struct Table {
-    slots: Vec<Slot>,
-    /// The slot of each descriptor; [`NO_SLOT`] for none.
-    by_descriptor: Vec<u32>,
-    /// The slots whose entry has to be brought up to date.
-    stale: Vec<u32>,
-    /// The waiting thread is in the kernel.
-    waiting: bool,
-    interest_changes: u64,
-}
-
-/// One registered descriptor.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    fd: RawFd,
-    /// Which file the number named when it was added.
-    file: Identity,
-    token: Token,
-    mode: Mode,
-    /// What the registration asks for.
-    registered: Interest,
-    /// What the kernel is asked for; less, once part of it has fired and nobody wanted it.
-    armed: Interest,
-    /// The part of it that the next event may report. All of it, unless the mode is edge.
-    wanted: Interest,
-    /// The same for errors and hang-ups, which the kernel always reports.
-    wants_errors: bool,
-    /// The kernel does not look at the entry at all: not even for errors.
-    disabled: bool,
-    stale: bool,
-}
-
-const NO_SLOT: u32 = u32::MAX;
-
 #[derive(Default)]
 struct Entries {
     list: Vec<pollfd>,
+    /// Where in the list each descriptor is; [`NOWHERE`] for none.
+    places: Vec<u32>,
     /// Where the next batch begins, so that a small one starves nobody.
     first: usize,
 }
+
+const NOWHERE: u32 = u32::MAX;
 
 impl Contract for Poll {
     const FEATURES: Features = Features {
@@ -79,68 +41,27 @@ impl Contract for Poll {
     };
 
     fn open() -> io::Result<Self> {
-        Ok(Self::default())
+        Ok(Self {
+            table: Mutex::new(Table::new(Backend::Poll)),
+            entries: Mutex::default(),
+        })
     }
 
     fn add(&self, fd: RawFd, wanted: Registration) -> io::Result<Effect> {
         let file = RegisterError::unless_pollable(Backend::Poll, fd)?;
-        let mut table = self.table.lock();
-        if let Some(index) = table.find(fd) {
-            if table.slots[index].file == file {
-                return Err(RegisterError::refuse(
-                    Backend::Poll,
-                    fd,
-                    Refusal::AlreadyRegistered,
-                ));
-            }
-            // The number was closed without removal, and is another file's by now.
-            table.remove(index);
-        }
-        table.insert(Slot::new(fd, file, wanted));
-        Ok(table.effect())
+        self.table.lock().add(fd, file, wanted)
     }
 
     fn modify(&self, fd: RawFd, wanted: Registration) -> io::Result<Effect> {
-        let mut table = self.table.lock();
-        let index = table.registered(fd)?;
-        table.slots[index].register(wanted);
-        table.interest_changes += 1;
-        table.mark_stale(index);
-        Ok(table.effect())
+        self.table.lock().modify(fd, wanted)
     }
 
     fn rearm(&self, fd: RawFd, interest: Interest) -> io::Result<Effect> {
-        let mut table = self.table.lock();
-        let index = table.registered(fd)?;
-        let slot = &mut table.slots[index];
-        if slot.mode != Mode::Edge {
-            return Ok(Effect::Immediate);
-        }
-        let interest = interest.intersection(slot.registered);
-        slot.wanted |= interest;
-        slot.wants_errors = true;
-        if slot.armed.contains(interest) && !slot.disabled {
-            return Ok(Effect::Immediate);
-        }
-        slot.armed |= interest;
-        slot.disabled = false;
-        table.interest_changes += 1;
-        table.mark_stale(index);
-        Ok(table.effect())
+        self.table.lock().rearm(fd, interest)
     }
 
     fn remove(&self, fd: RawFd, expected: Option<Token>) -> io::Result<Effect> {
-        let mut table = self.table.lock();
-        let index = table.registered(fd)?;
-        if expected.is_some_and(|expected| expected != table.slots[index].token) {
-            return Err(RegisterError::refuse(
-                Backend::Poll,
-                fd,
-                Refusal::NotRegistered,
-            ));
-        }
-        table.remove(index);
-        Ok(table.effect())
+        self.table.lock().remove(fd, expected)
     }
 
     // Kept out of the way of a mechanism for which a few instructions count.
@@ -149,13 +70,13 @@ impl Contract for Poll {
         let mut entries = self.entries.lock();
         {
             let mut table = self.table.lock();
-            table.update(&mut entries.list);
-            table.waiting = true;
+            entries.update(&mut table);
+            table.set_waiting(true);
         }
         let ready = sys::wait(&mut entries.list, timeout);
         let mut table = self.table.lock();
-        table.waiting = false;
-        table.report(&mut entries, ready?, events);
+        table.set_waiting(false);
+        entries.report(ready?, &mut table, events);
         Ok(())
     }
 
@@ -164,200 +85,78 @@ impl Contract for Poll {
     }
 
     fn interest_changes(&self) -> u64 {
-        self.table.lock().interest_changes
+        self.table.lock().interest_changes()
     }
 }
 
-impl Table {
-    fn find(&self, fd: RawFd) -> Option<usize> {
-        let index = *self.by_descriptor.get(usize::try_from(fd).ok()?)?;
-        (index != NO_SLOT).then_some(index as usize)
-    }
-
-    fn registered(&self, fd: RawFd) -> io::Result<usize> {
-        self.find(fd)
-            .ok_or_else(|| RegisterError::refuse(Backend::Poll, fd, Refusal::NotRegistered))
-    }
-
-    /// Says what a change that was just made means for a wait under way.
-    fn effect(&self) -> Effect {
-        if self.waiting {
-            Effect::NextWait
-        } else {
-            Effect::Immediate
-        }
-    }
-
-    fn insert(&mut self, slot: Slot) {
-        let index = self.slots.len();
-        let fd = slot.fd as usize;
-        if self.by_descriptor.len() <= fd {
-            self.by_descriptor.resize(fd + 1, NO_SLOT);
-        }
-        self.by_descriptor[fd] = index as u32;
-        self.slots.push(slot);
-        self.mark_stale(index);
-    }
-
-    /// Fills the gap with the last slot, so that both places are stale.
-    fn remove(&mut self, index: usize) {
-        let removed = self.slots.swap_remove(index);
-        self.by_descriptor[removed.fd as usize] = NO_SLOT;
-        if let Some(moved) = self.slots.get_mut(index) {
-            moved.stale = false;
-            self.by_descriptor[moved.fd as usize] = index as u32;
-            self.mark_stale(index);
-        }
-    }
-
-    fn mark_stale(&mut self, index: usize) {
-        if !std::mem::replace(&mut self.slots[index].stale, true) {
-            self.stale.push(index as u32);
-        }
-    }
-
+impl Entries {
     /// Brings the kernel's array up to date.
-    fn update(&mut self, entries: &mut Vec<pollfd>) {
-        entries.resize(
-            self.slots.len(),
-            pollfd {
-                fd: -1,
-                events: 0,
-                revents: 0,
-            },
-        );
-        for index in self.stale.drain(..) {
-            // A slot at the end may have been removed since.
-            if let Some(slot) = self.slots.get_mut(index as usize) {
-                slot.stale = false;
-                entries[index as usize] = slot.entry();
+    fn update(&mut self, table: &mut Table) {
+        let changed = table.take_changed();
+        for fd in &changed {
+            match table.armed(*fd) {
+                Some(armed) => self.set(*fd, armed),
+                None => self.unset(*fd),
             }
+        }
+        table.give_back(changed);
+    }
+
+    fn set(&mut self, fd: RawFd, armed: Armed) {
+        let entry = pollfd {
+            fd,
+            events: bits(armed.interest),
+            revents: 0,
+        };
+        if self.places.len() <= fd as usize {
+            self.places.resize(fd as usize + 1, NOWHERE);
+        }
+        let place = &mut self.places[fd as usize];
+        if let Some(present) = self.list.get_mut(*place as usize) {
+            *present = entry;
+        } else {
+            *place = self.list.len() as u32;
+            self.list.push(entry);
+        }
+    }
+
+    /// Fills the gap with the last entry.
+    fn unset(&mut self, fd: RawFd) {
+        let Some(place) = self.places.get_mut(fd as usize) else {
+            return;
+        };
+        let place = std::mem::replace(place, NOWHERE);
+        if place == NOWHERE {
+            return;
+        }
+        self.list.swap_remove(place as usize);
+        if let Some(moved) = self.list.get(place as usize) {
+            self.places[moved.fd as usize] = place;
         }
     }
 
     /// Turns the kernel's answer into events, beginning where the last batch ended.
-    fn report(&mut self, entries: &mut Entries, mut ready: usize, events: &mut Events) {
-        let count = entries.list.len();
-        let first = if entries.first < count {
-            entries.first
-        } else {
-            0
-        };
-        entries.first = 0;
+    fn report(&mut self, mut ready: usize, table: &mut Table, events: &mut Events) {
+        let count = self.list.len();
+        let first = if self.first < count { self.first } else { 0 };
+        self.first = 0;
         for index in (first..count).chain(0..first) {
             if ready == 0 {
                 break;
             }
-            let entry = entries.list[index];
+            let entry = self.list[index];
             if entry.revents == 0 {
                 continue;
             }
             ready -= 1;
             if events.is_full() {
-                entries.first = index;
+                self.first = index;
                 break;
             }
-            self.report_one(entry, events);
-        }
-    }
-
-    fn report_one(&mut self, entry: pollfd, events: &mut Events) {
-        let Some(index) = self
-            .find(entry.fd)
-            .filter(|index| !self.slots[*index].stale)
-        else {
-            return;
-        };
-        let fired = flags(entry.revents);
-        let slot = &mut self.slots[index];
-        let token = slot.token;
-        if entry.revents & sys::POLLNVAL != 0 {
-            // Closed without removal: said once, then forgotten, or each wait would end at once.
-            self.remove(index);
-            events.push(token, Flags::ERROR);
-            return;
-        }
-        let is_for_somebody = slot.wants(fired);
-        if slot.after(fired) {
-            self.interest_changes += 1;
-            self.mark_stale(index);
-        }
-        if is_for_somebody {
-            events.push(token, fired);
-        }
-    }
-}
-
-impl Slot {
-    fn new(fd: RawFd, file: Identity, wanted: Registration) -> Self {
-        let mut slot = Self {
-            fd,
-            file,
-            token: wanted.token,
-            mode: wanted.mode,
-            registered: Interest::NONE,
-            armed: Interest::NONE,
-            wanted: Interest::NONE,
-            wants_errors: true,
-            disabled: false,
-            stale: false,
-        };
-        slot.register(wanted);
-        slot
-    }
-
-    fn register(&mut self, wanted: Registration) {
-        self.token = wanted.token;
-        self.mode = wanted.mode;
-        self.registered = wanted.interest;
-        self.armed = wanted.interest;
-        self.wanted = wanted.interest;
-        self.wants_errors = true;
-        self.disabled = false;
-    }
-
-    /// What the kernel is to see.
-    fn entry(&self) -> pollfd {
-        let asked = [
-            (Interest::READABLE, sys::POLLIN | sys::POLLRDHUP),
-            (Interest::WRITABLE, sys::POLLOUT),
-            (Interest::PRIORITY, sys::POLLPRI),
-        ];
-        let events = asked
-            .iter()
-            .filter(|(interest, _)| self.armed.contains(*interest))
-            .fold(0, |bits, (_, bit)| bits | bit);
-        pollfd {
-            fd: if self.disabled { -1 } else { self.fd },
-            events,
-            revents: 0,
-        }
-    }
-
-    /// Says whether anybody wants to know of `fired`.
-    fn wants(&self, fired: Flags) -> bool {
-        self.mode != Mode::Edge
-            || (self.wants_errors && fired.is_final())
-            || !self.wanted.intersection(fired.directions()).is_empty()
-    }
-
-    /// Notes that `fired` is dealt with; returns whether the kernel's entry has to change.
-    fn after(&mut self, fired: Flags) -> bool {
-        match self.mode {
-            Mode::Level => false,
-            Mode::Oneshot => {
-                self.disabled = true;
-                true
-            }
-            Mode::Edge => {
-                let directions = fired.directions();
-                let unwanted = self.armed.intersection(directions).difference(self.wanted);
-                // Errors and hang-ups can't be left out of an entry: it has to go as a whole.
-                self.disabled = fired.is_final() && !self.wants(fired);
-                self.wants_errors &= !fired.is_final();
-                self.wanted = self.wanted.difference(directions);
-                self.armed = self.armed.difference(unwanted);
-                self.disabled || !unwanted.is_empty()
+            if entry.revents & sys::POLLNVAL != 0 {
+                table.report_closed(entry.fd, events);
+            } else {
+                table.report(entry.fd, flags(entry.revents), events);
             }
         }
     }
@@ -371,6 +170,19 @@ impl std::fmt::Debug for Entries {
     }
 }
 
+/// The bits that ask for `interest`.
+fn bits(interest: Interest) -> libc::c_short {
+    let asked = [
+        (Interest::READABLE, sys::POLLIN | sys::POLLRDHUP),
+        (Interest::WRITABLE, sys::POLLOUT),
+        (Interest::PRIORITY, sys::POLLPRI),
+    ];
+    asked
+        .iter()
+        .filter(|(one, _)| interest.contains(*one))
+        .fold(0, |bits, (_, bit)| bits | bit)
+}
+
 /// What the kernel's bits say.
 fn flags(bits: libc::c_short) -> Flags {
     let has = |bit| bits & bit != 0;
@@ -382,3 +194,6 @@ fn flags(bits: libc::c_short) -> Flags {
         .and(Flags::HANG_UP.when(has(sys::POLLHUP)))
         .and(Flags::ERROR.when(has(sys::POLLERR)))
 }
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests;

@@ -122,3 +122,116 @@ impl Waiters {
             .position(|(of, waiter)| *of == direction && waiter.key == key)
     }
 }
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+    use std::time::{Duration, Instant};
+
+    #[derive(Default)]
+    struct Counter(AtomicUsize);
+
+    impl Wake for Counter {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn waker() -> (Arc<Counter>, Waker) {
+        let counter = Arc::new(Counter::default());
+        (counter.clone(), counter.into())
+    }
+
+    fn take(waiters: &mut Waiters, direction: Direction) -> usize {
+        let mut wakes = Wakes::default();
+        waiters.take(direction, &mut wakes);
+        let count = wakes.len();
+        wakes.wake_all();
+        count
+    }
+
+    #[test]
+    fn wakes_all_of_one_direction_and_nobody_else() {
+        let mut waiters = Waiters::default();
+        let directions = [Direction::Read, Direction::Write, Direction::Priority];
+        for number in 0..30 {
+            let key = waiters.new_key();
+            let direction = directions[number % 3];
+            assert!(waiters.insert(direction, key, waker().1).is_none());
+        }
+        for direction in directions {
+            assert_eq!(take(&mut waiters, direction), 10);
+            assert_eq!(take(&mut waiters, direction), 0);
+        }
+    }
+
+    #[test]
+    fn a_wait_has_one_waker_the_latest() {
+        let mut waiters = Waiters::default();
+        let keys = [waiters.new_key(), waiters.new_key(), Key::POLLED];
+        let counters = keys.map(|key| {
+            let ((old, old_waker), (new, new_waker)) = (waker(), waker());
+            assert!(waiters.insert(Direction::Read, key, old_waker).is_none());
+            assert!(waiters.insert(Direction::Read, key, new_waker).is_some());
+            (old, new)
+        });
+        assert_eq!(take(&mut waiters, Direction::Read), 3);
+        for (old, new) in counters {
+            assert_eq!(old.0.load(Ordering::SeqCst), 0);
+            assert_eq!(new.0.load(Ordering::SeqCst), 1);
+        }
+    }
+
+    // The place in the middle gets free while others of the same direction wait in the list.
+    #[test]
+    fn a_wait_is_found_wherever_it_is() {
+        let mut waiters = Waiters::default();
+        let (first, second) = (waiters.new_key(), waiters.new_key());
+        waiters.insert(Direction::Read, first, waker().1);
+        waiters.insert(Direction::Read, second, waker().1);
+        assert!(waiters.remove(Direction::Write, first).is_none());
+        assert!(waiters.remove(Direction::Read, first).is_some());
+        assert!(waiters.insert(Direction::Read, second, waker().1).is_some());
+        assert!(waiters.remove(Direction::Read, second).is_some());
+        assert!(waiters.remove(Direction::Read, second).is_none());
+        assert_eq!(take(&mut waiters, Direction::Read), 0);
+    }
+
+    #[test]
+    fn many_of_another_direction_do_not_slow_a_wake_down() {
+        const COUNT: usize = 100_000;
+        let mut waiters = Waiters::default();
+        let waker = waker().1;
+        for number in 0..2 * COUNT {
+            // Put in without a look for a wait of that name, which would take as long.
+            let key = waiters.new_key();
+            let direction = if number < COUNT {
+                Direction::Write
+            } else {
+                Direction::Read
+            };
+            let waiter = Waiter {
+                key,
+                waker: waker.clone(),
+            };
+            waiters.more.push((direction, waiter));
+        }
+        let begin = Instant::now();
+        assert_eq!(take(&mut waiters, Direction::Read), COUNT);
+        assert!(begin.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn no_wait_is_given_the_name_of_the_polled() {
+        let mut waiters = Waiters {
+            last_key: u32::MAX - 2,
+            ..Waiters::default()
+        };
+        for _ in 0..5 {
+            assert_ne!(waiters.new_key(), Key::POLLED);
+        }
+    }
+}

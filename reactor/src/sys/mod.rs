@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod clock;
+pub(crate) mod devpoll;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) mod epoll;
 pub(crate) mod eventfd;
@@ -41,12 +42,10 @@ fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 /// The longest timeout handed to the kernel, in milliseconds: about 24 days.
 ///
 /// `poll`, `epoll_wait` and `/dev/poll` take an `int`; longer waits are made of several.
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const LONGEST_WAIT_MILLISECONDS: u64 = i32::MAX as u64;
 
 /// A timeout in whole milliseconds for calls that take an `int`: rounded up, so that a wait never
 /// ends early and a timeout that is not zero never turns into a busy loop.
-#[cfg(any(target_os = "linux", target_os = "android"))]
 fn milliseconds(timeout: std::time::Duration) -> libc::c_int {
     let whole = timeout.as_nanos().div_ceil(1_000_000);
     libc::c_int::try_from(whole.min(u128::from(LONGEST_WAIT_MILLISECONDS)))

@@ -16,7 +16,7 @@ pub(crate) const POLLRDHUP: libc::c_short = 0;
 /// Waits until one of `entries` is ready, at most `timeout`; returns how many are.
 ///
 /// A timeout longer than a day may end early.
-#[cfg(not(any(target_vendor = "apple")))]
+#[cfg(not(any(target_vendor = "apple", target_os = "illumos", target_os = "solaris")))]
 pub(crate) fn wait(entries: &mut [pollfd], timeout: Option<Duration>) -> io::Result<usize> {
     let timeout = timeout.map(timespec);
     let timeout = timeout
@@ -31,8 +31,9 @@ pub(crate) fn wait(entries: &mut [pollfd], timeout: Option<Duration>) -> io::Res
 
 /// Waits until one of `entries` is ready, at most `timeout`; returns how many are.
 ///
-/// A timeout longer than a day may end early. Rounded up to milliseconds: there is no ppoll.
-#[cfg(target_vendor = "apple")]
+/// A timeout longer than a day may end early. Rounded up to milliseconds: there is no ppoll, or
+/// the crate libc does not have it.
+#[cfg(any(target_vendor = "apple", target_os = "illumos", target_os = "solaris"))]
 pub(crate) fn wait(entries: &mut [pollfd], timeout: Option<Duration>) -> io::Result<usize> {
     let timeout = timeout.map_or(-1, |timeout| {
         let spec = timespec(timeout);

@@ -60,7 +60,7 @@ fn fill_holes() -> Vec<File> {
             .max()
             .unwrap()
     };
-    while open_descriptors() <= highest() - 1 {
+    while open_descriptors() < highest() {
         fillers.push(File::open("/dev/null").unwrap());
     }
     fillers

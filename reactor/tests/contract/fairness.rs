@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::time::Duration;
-use windlass_reactor::{Events, Interest, Mode, Token};
+use windlass_reactor::{Event, Events, Interest, Mode, Token};
 
 const COUNT: usize = 40;
 
@@ -35,7 +35,7 @@ fn a_small_batch_starves_nobody() {
                 poller.notify().unwrap();
                 poller.wait(&mut events, Some(Duration::ZERO)).unwrap();
                 assert!(events.len() <= capacity);
-                seen.extend(events.iter().map(|event| event.token()));
+                seen.extend(events.iter().map(Event::token));
             }
             assert_eq!(seen.len(), COUNT, "{mode:?}, {capacity} at a time");
             for subject in &subjects {

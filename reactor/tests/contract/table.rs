@@ -35,6 +35,11 @@ const OVER: Facts = both(READ_OVER, both(WRITABLE, WRITE_CLOSED));
 /// Whichever half is tried next returns the error.
 const FAILED: Facts = both(ERROR, both(READABLE, WRITABLE));
 
+/// Nobody reads from the pipe any more; a write says so.
+const UNWANTED: Facts = both(READABLE, WRITABLE);
+/// How that is told: as an error, or where pipes are streams as a hang-up.
+const GONE: Facts = both(ERROR, OVER);
+
 const fn row(kind: Kind, situation: Situation, interest: Interest, must: Facts, may: Facts) -> Row {
     Row {
         kind,
@@ -99,9 +104,9 @@ pub(crate) const TABLE: &[Row] = &[
 
     row(PipeWriteEnd, RoomComesAbout,         W,        WRITABLE,     NONE),
     row(PipeWriteEnd, RoomComesAbout,         R,        NONE,         NONE),
-    row(PipeWriteEnd, PeerCloses,             NO,       FAILED,       NONE), // A11
-    row(PipeWriteEnd, PeerClosesWhileFull,    W,        FAILED,       NONE), // A11
-    row(PipeWriteEnd, PeerClosesWhileFull,    NO,       FAILED,       NONE),
+    row(PipeWriteEnd, PeerCloses,             NO,       UNWANTED,     GONE), // A11
+    row(PipeWriteEnd, PeerClosesWhileFull,    W,        UNWANTED,     GONE), // A11
+    row(PipeWriteEnd, PeerClosesWhileFull,    NO,       UNWANTED,     GONE),
     row(PipeWriteEnd, Nothing,                W,        WRITABLE,     NONE),
 
     row(Eventfd,      DataArrives,            R,        READABLE,     NONE),

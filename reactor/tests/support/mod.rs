@@ -18,9 +18,17 @@ use windlass_reactor::{Backend, Event, Events, Handle, NotifierKind, Poller, Rea
 /// Longer than anything that is to happen takes, also on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(10);
 
+/// The shortest wait that `backend` knows, apart from none at all: the tick of its clock.
+pub(crate) fn shortest_wait(backend: Backend) -> Duration {
+    match backend {
+        Backend::DevPoll => Duration::from_millis(10),
+        _ => Duration::ZERO,
+    }
+}
+
 /// Runs `test` with a poller of every back end and notifier that this machine has.
 pub(crate) fn each_poller(test: impl Fn(&Poller)) {
-    for backend in Backend::available() {
+    for backend in back_ends() {
         for notifier in NotifierKind::ALL {
             let Ok(poller) = Poller::with_notifier(backend, *notifier) else {
                 println!("{backend} with {notifier}: not here");
@@ -35,7 +43,7 @@ pub(crate) fn each_poller(test: impl Fn(&Poller)) {
 
 /// Runs `test` with a reactor on every back end and notifier that this machine has.
 pub(crate) fn each_reactor(test: impl Fn(Reactor)) {
-    for backend in Backend::available() {
+    for backend in back_ends() {
         for notifier in NotifierKind::ALL {
             let Ok(poller) = Poller::with_notifier(backend, *notifier) else {
                 continue;
@@ -45,6 +53,16 @@ pub(crate) fn each_reactor(test: impl Fn(Reactor)) {
             test(Reactor::with_poller(poller));
         }
     }
+}
+
+/// The back ends that work here; only one if the environment variable `WINDLASS_TEST_ONLY` names it.
+fn back_ends() -> Vec<Backend> {
+    let mut works = Backend::available();
+    if let Ok(name) = std::env::var("WINDLASS_TEST_ONLY") {
+        works.retain(|backend| backend.name() == name);
+        assert!(!works.is_empty(), "{name} does not work here");
+    }
+    works
 }
 
 /// Ends the process if it is not dropped in time: a test that hangs says so.

@@ -36,6 +36,20 @@ impl Target {
 pub(crate) fn on_signal(signal: libc::c_int, action: impl Fn() + Send + Sync + 'static) {
     // SAFETY: the callers pass actions that are async-signal-safe, as the comment above demands.
     unsafe { signal_hook_registry::register(signal, action) }.unwrap();
+    interrupt_calls(signal);
+}
+
+/// Has `signal` interrupt calls also where a wait would start again, with its whole timeout.
+fn interrupt_calls(signal: libc::c_int) {
+    // SAFETY: a sigaction is numbers and pointers that may be null, for which zeroes are values.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: the call writes a sigaction to the space for one.
+    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
+    assert_eq!(asked, 0);
+    action.sa_flags &= !libc::SA_RESTART;
+    // SAFETY: what is set is what is set already, but for one flag.
+    let set = unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
+    assert_eq!(set, 0);
 }
 
 /// Runs `body` while this thread is interrupted by `signal` a thousand times a second.

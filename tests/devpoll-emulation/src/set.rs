@@ -33,6 +33,8 @@ struct Known {
     bits: u16,
     /// The file that the entry is attached to; nothing if the number is not in the set.
     attached: Option<Generation>,
+    /// The file that the number had when its bits were last written.
+    written_for: Option<Generation>,
     /// A write found no file behind the number, so that it will be looked at.
     marked: bool,
     /// POLLNVAL has been reported.
@@ -56,6 +58,8 @@ pub(crate) enum Change {
     Marked,
     /// The number has left the set, with these bits.
     Left(u16),
+    /// The number has left the set, with bits that were written for an earlier file.
+    LeftOver,
     /// A removal of what is not in the set.
     NotThere,
     /// An add of what is not open: not in the set, but the bits are remembered.
@@ -117,7 +121,7 @@ impl Set {
             return Change::Ignored;
         }
         match (entry.events == POLLREMOVE, member) {
-            (true, true) => self.remove(entry.fd),
+            (true, true) => self.remove(entry.fd, behind),
             (true, false) => self.remove_unknown(entry.fd),
             (false, true) => self.add_to_member(entry, behind),
             (false, false) => self.enter(entry, behind),
@@ -206,9 +210,13 @@ impl Set {
         self.bits(fd).is_some()
     }
 
-    fn remove(&mut self, fd: i32) -> Change {
-        let bits = self.known.remove(&fd).map_or(0, |known| known.bits);
-        Change::Left(bits)
+    fn remove(&mut self, fd: i32, behind: Option<Generation>) -> Change {
+        let known = self.known.remove(&fd).unwrap_or_default();
+        if behind.is_some() && known.written_for != behind {
+            Change::LeftOver
+        } else {
+            Change::Left(known.bits)
+        }
     }
 
     /// Solaris forgets the remembered bits, illumos ignores a removal of what is not in the set.
@@ -223,6 +231,7 @@ impl Set {
         let known = self.known.entry(entry.fd).or_default();
         known.bits |= entry.events;
         known.attached = behind;
+        known.written_for = behind;
         if behind.is_some() {
             Change::Entered
         } else {
@@ -234,6 +243,7 @@ impl Set {
         let known = self.known.entry(entry.fd).or_default();
         let before = known.bits;
         known.bits |= entry.events;
+        known.written_for = behind;
         let Some(present) = behind else {
             known.marked = true;
             return Change::Marked;

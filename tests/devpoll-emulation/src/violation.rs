@@ -128,7 +128,7 @@ pub(crate) fn in_bits(events: u16, kernel: Kernel) -> Vec<Violation> {
 /// Says what is wrong with an entry that has done `change`.
 pub(crate) fn in_change(change: Change) -> Option<Violation> {
     match change {
-        Change::Entered | Change::Widened | Change::Left(_) => None,
+        Change::Entered | Change::Widened | Change::Left(_) | Change::LeftOver => None,
         Change::Held => Some(Violation::RedundantAdd),
         Change::Inherited | Change::Orphaned => Some(Violation::StaleAdd),
         Change::NotThere => Some(Violation::RedundantRemove),
@@ -191,6 +191,19 @@ mod tests {
             in_bits(POLLRDHUP, Kernel::Solaris),
             [Violation::UnportableBits]
         );
+    }
+
+    #[test]
+    fn removal_of_what_an_earlier_file_left_is_not_needless() {
+        let entry = |events| Entry {
+            fd: 5,
+            events,
+            revents: 0,
+        };
+        let mut narrowing = Narrowing::default();
+        let removed = narrowing.follow(entry(POLLREMOVE), Change::LeftOver);
+        let added = narrowing.follow(entry(POLLIN), Change::Entered);
+        assert_eq!((removed, added), (None, None));
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Device {
         let change = set.apply(entry, behind, beyond);
         match (change, number) {
             (Change::Entered, Some(number)) => number.watch(),
-            (Change::Left(_), Some(number)) => number.unwatch(),
+            (Change::Left(_) | Change::LeftOver, Some(number)) => number.unwatch(),
             _ => {}
         }
         tally(change);
@@ -125,7 +125,7 @@ fn tally(change: Change) {
     match change {
         Change::Entered => count(&TALLY.additions),
         Change::Widened | Change::Inherited => count(&TALLY.widenings),
-        Change::Left(_) => count(&TALLY.removals),
+        Change::Left(_) | Change::LeftOver => count(&TALLY.removals),
         _ => count(&TALLY.redundancies),
     }
 }

@@ -48,6 +48,23 @@ fn numbers_reported(set: &mut Set, room: usize) -> Vec<i32> {
 }
 
 #[test]
+fn removal_tells_the_bits_of_an_earlier_file_apart() {
+    for stale in [Stale::Reported, Stale::Silent] {
+        for is_looked_at in [false, true] {
+            let mut set = set(Kernel::Illumos, stale);
+            add(&mut set, 5, POLLIN, Some(0));
+            if is_looked_at {
+                // The scan may take the new file up, but nobody has asked for it.
+                set.order(&Always(Some(1)));
+            }
+            assert_eq!(add(&mut set, 5, POLLREMOVE, Some(1)), Change::LeftOver);
+            assert_eq!(add(&mut set, 5, POLLIN, Some(1)), Change::Entered);
+            assert_eq!(add(&mut set, 5, POLLREMOVE, Some(1)), Change::Left(POLLIN));
+        }
+    }
+}
+
+#[test]
 fn removal_of_a_member_takes_all_bits_open_or_not() {
     for (kernel, behind) in KERNELS
         .into_iter()
