@@ -24,16 +24,24 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 fn a_sleep_is_never_early_and_late_within_reason() {
     each_reactor(|mut reactor| {
         for duration in [900, 1_000, 1_700].map(Duration::from_micros) {
-            let mut best = Duration::MAX;
-            for _ in 0..30 {
+            let mut time_of_sleep = || {
                 let begin = Instant::now();
                 run_on(&mut reactor, sleep(duration));
                 let took = begin.elapsed();
                 assert!(took >= duration, "{took:?} instead of {duration:?}");
-                best = best.min(took);
+                took
+            };
+            let in_time = duration + Duration::from_micros(1_500);
+            for _ in 0..20 {
+                time_of_sleep();
             }
+<<<<<<< HEAD
             let shortest = duration.max(shortest_wait(reactor.handle().backend()));
             assert!(best < shortest + Duration::from_micros(1_500), "{best:?}");
+=======
+            let is_in_time = |_| time_of_sleep() < in_time;
+            assert!((0..500).any(is_in_time), "{duration:?} is always late");
+>>>>>>> rtests
         }
     });
 }
@@ -50,13 +58,14 @@ fn what_is_due_is_over_at_once() {
         });
         // Also without a wait: a turn that does not wait looks at the timers.
         let (counter, waker) = CountingWaker::new();
-        let mut soon = sleep(MILLISECOND);
+        let mut soon = sleep(Duration::from_secs(3600));
         assert!(
             reactor
                 .handle()
                 .enter(|| poll_once(&mut soon, &waker))
                 .is_pending()
         );
+        soon.reset_after(MILLISECOND);
         thread::sleep(2 * MILLISECOND);
         let turn = reactor.turn(Some(Duration::ZERO)).unwrap();
         assert_eq!((turn.timers, counter.count()), (1, 1));
@@ -115,7 +124,7 @@ fn a_reset_wakes_who_waits_whatever_the_end_was_before() {
             turn_until(&mut reactor, || counter.count() == 1);
             assert!(poll_once(&mut moved, &waker).is_ready());
             // And again after it was over.
-            moved.reset_after(2 * MILLISECOND);
+            moved.reset_after(Duration::from_secs(3600));
             assert!(handle.enter(|| poll_once(&mut moved, &waker)).is_pending());
             moved.reset_after(Duration::MAX);
             let (latest, waker) = CountingWaker::new();
@@ -170,8 +179,9 @@ fn a_timer_that_was_taken_out_wakes_nobody() {
     each_reactor(|mut reactor| {
         let handle = reactor.handle().clone();
         let (counter, waker) = CountingWaker::new();
-        let mut timer = sleep(MILLISECOND);
+        let mut timer = sleep(Duration::from_secs(3600));
         assert!(handle.enter(|| poll_once(&mut timer, &waker)).is_pending());
+        timer.reset_after(MILLISECOND);
         drop(timer);
         assert!(reactor.next_deadline().is_none());
         let (begin, timeout) = (Instant::now(), 5 * MILLISECOND);

@@ -28,7 +28,7 @@ fn dropping_a_reactor_wakes_all_who_wait_and_they_wait_elsewhere() {
         let (ours, mut theirs) = pair();
         let (counter, waker) = CountingWaker::new();
         let mut reading = ours.read_with(read).boxed_local();
-        let mut sleep = time::sleep(Duration::from_millis(30));
+        let mut sleep = time::sleep(Duration::from_secs(3600));
         first.handle().enter(|| {
             assert!(poll_once(&mut reading, &waker).is_pending());
             assert!(poll_once(&mut sleep, &waker).is_pending());
@@ -41,6 +41,7 @@ fn dropping_a_reactor_wakes_all_who_wait_and_they_wait_elsewhere() {
             assert!(poll_once(&mut sleep, &waker).is_pending());
         });
         theirs.write_all(b"x").unwrap();
+        sleep.reset_after(Duration::from_millis(1));
         turn_until(&mut second, || counter.count() == 4);
         assert!(matches!(
             poll_once(&mut reading, &waker),
@@ -95,9 +96,10 @@ fn a_reactor_that_is_left_takes_no_new_waits_until_somebody_turns_it_again() {
         drop(sleep);
 
         reactor.attach();
-        let mut sleep = time::sleep(Duration::from_millis(1));
+        let mut sleep = time::sleep(Duration::from_secs(3600));
         assert!(handle.enter(|| poll_once(&mut sleep, &waker)).is_pending());
         assert!(reactor.next_deadline().is_some());
+        sleep.reset_after(Duration::from_millis(1));
         turn_until(&mut reactor, || counter.count() == 2);
     });
 }

@@ -153,7 +153,7 @@ fn a_waker_that_panics_when_cloned_or_dropped_leaves_the_source_usable() {
         let handle = reactor.handle().clone();
         let (ours, mut theirs) = pair();
         let mut reading = ours.read_with(read).boxed_local();
-        let mut sleep = time::sleep(Duration::from_millis(300));
+        let mut sleep = time::sleep(Duration::from_secs(3600));
         handle.enter(|| {
             clones.store(2, Ordering::SeqCst);
             assert!(catch_unwind(AssertUnwindSafe(|| poll_once(&mut reading, &bad))).is_err());
@@ -169,6 +169,7 @@ fn a_waker_that_panics_when_cloned_or_dropped_leaves_the_source_usable() {
             let replace = AssertUnwindSafe(|| ours.poll_readable(&mut context));
             assert!(catch_unwind(replace).is_err());
         });
+        sleep.reset_after(Duration::ZERO);
         turn_until(&mut reactor, || counter.count() == 1);
         theirs.write_all(b"x").unwrap();
         turn_until(&mut reactor, || counter.count() == 2);

@@ -64,7 +64,6 @@ pub(crate) const TABLE: &[Row] = &[
     row(Tcp,          PeerShutsDown,          NO,       NONE,         NONE),
     // The end of a TCP stream carries an acknowledgement, which may make room.
     row(Tcp,          PeerShutsDownWhileFull, W,        NONE,         WRITABLE), // A9
-    row(Tcp,          PeerShutsDownWhileFull, RW,       READ_OVER,    WRITABLE), // A9
     row(Tcp,          OwnShutdown,            R,        NONE,         NONE), // A10
     row(Tcp,          PeerCloses,             R,        READ_OVER,    NONE),
     row(Tcp,          PeerResets,             R,        both(FAILED, OVER), NONE),

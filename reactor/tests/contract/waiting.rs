@@ -35,6 +35,7 @@ fn a_wait_is_never_early_and_late_within_reason() {
                 took.iter().all(|took| *took < timeout + LATE),
                 "{timeout:?}: {took:?}"
             );
+<<<<<<< HEAD
             let shortest = match timeout {
                 Duration::ZERO => Duration::ZERO,
                 _ => shortest_wait(poller.backend()),
@@ -45,6 +46,12 @@ fn a_wait_is_never_early_and_late_within_reason() {
                 *best < timeout.max(shortest) + Duration::from_micros(2_500),
                 "{timeout:?}: {took:?}"
             );
+=======
+            // On a machine that is not busy just then, it is not late by a whole millisecond (D2).
+            let in_time = timeout + Duration::from_micros(2_500);
+            let is_in_time = |_| time_of_wait(poller, timeout) < in_time;
+            assert!((0..500).any(is_in_time), "{timeout:?}: {took:?}");
+>>>>>>> rtests
         }
     });
 }
@@ -110,7 +117,7 @@ fn signals_neither_shorten_nor_lengthen_a_wait() {
         let before = ARRIVALS.load(Ordering::SeqCst);
         let took = interrupted_by(libc::SIGALRM, || time_of_wait(poller, timeout));
         let arrivals = ARRIVALS.load(Ordering::SeqCst) - before;
-        assert!(arrivals > 20, "only {arrivals} signals came");
+        assert!(arrivals > 3, "only {arrivals} signals came");
         assert!(took >= timeout && took < timeout + LATE, "{took:?}");
     });
 }
