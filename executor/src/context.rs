@@ -2,15 +2,20 @@
 //! touches.
 
 use crate::pinned::Pinned;
+use crate::queue::Line;
 use crate::runtime::Shared;
 use crate::task::Runnable;
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
+/// Whoever enters a context takes it out again, so that there is nothing to drop when the thread
+/// ends; a thread-local that need not be dropped is reached without a look whether it has been.
+type Place = RefCell<ManuallyDrop<Option<Context>>>;
+
 thread_local! {
-    static CONTEXT: RefCell<Option<Context>> = const { RefCell::new(None) };
+    static CONTEXT: Place = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 /// The context of a thread while it runs tasks or blocks on one.
@@ -31,9 +36,9 @@ pub(crate) enum Next {
 /// The queues of one worker that no other thread touches.
 pub(crate) struct Queues {
     /// Tasks of the runtime that were woken here.
-    pub(crate) ready: VecDeque<Runnable>,
+    pub(crate) ready: Line<Runnable>,
     /// Tasks of this thread that were woken here.
-    pub(crate) pinned_ready: VecDeque<Runnable>,
+    pub(crate) pinned_ready: Line<Runnable>,
     /// The tasks of this thread.
     pub(crate) pinned: Arc<Pinned>,
     /// Whose turn it is when both have tasks.
@@ -43,8 +48,8 @@ pub(crate) struct Queues {
 impl Queues {
     pub(crate) fn new(pinned: Arc<Pinned>) -> Self {
         Self {
-            ready: VecDeque::new(),
-            pinned_ready: VecDeque::new(),
+            ready: Line::default(),
+            pinned_ready: Line::default(),
             pinned,
             pinned_is_next: false,
         }
@@ -54,31 +59,30 @@ impl Queues {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Next> {
         if self.pinned_ready.is_empty() {
-            return self.ready.pop_front().map(Next::Anywhere);
+            return self.ready.pop().map(Next::Anywhere);
         }
         self.pinned_is_next = !self.pinned_is_next || self.ready.is_empty();
         if self.pinned_is_next {
-            self.pinned_ready.pop_front().map(Next::Pinned)
+            self.pinned_ready.pop().map(Next::Pinned)
         } else {
-            self.ready.pop_front().map(Next::Anywhere)
+            self.ready.pop().map(Next::Anywhere)
         }
     }
 
     /// Puts a task that yielded behind the others.
     pub(crate) fn push(&mut self, next: Next) {
         match next {
-            Next::Anywhere(runnable) => self.ready.push_back(runnable),
-            Next::Pinned(runnable) => self.pinned_ready.push_back(runnable),
+            Next::Anywhere(runnable) => self.ready.push(runnable),
+            Next::Pinned(runnable) => self.pinned_ready.push(runnable),
         }
     }
 }
 
 /// Runs `body` with `context` as that of the thread; gives it back.
 pub(crate) fn enter<R>(context: Context, body: impl FnOnce() -> R) -> (R, Context) {
-    let previous = CONTEXT.with(|current| current.replace(Some(context)));
+    let previous = replace(Some(context));
     let result = catch_unwind(AssertUnwindSafe(body));
-    // A thread-local that could be written above is still there.
-    let entered = CONTEXT.with(|current| current.replace(previous));
+    let entered = replace(previous);
     match result {
         Ok(result) => (
             result,
@@ -88,22 +92,26 @@ pub(crate) fn enter<R>(context: Context, body: impl FnOnce() -> R) -> (R, Contex
     }
 }
 
+fn replace(context: Option<Context>) -> Option<Context> {
+    let replaced = CONTEXT.with(|place| place.replace(ManuallyDrop::new(context)));
+    ManuallyDrop::into_inner(replaced)
+}
+
 /// Looks at the context of this thread.
 ///
-/// `None` if it has none, also where thread-locals are being destroyed, or where the caller is
-/// called from within another look.
+/// `None` if it has none, or where the caller is called from within another look.
 #[inline]
 pub(crate) fn with<R>(look: impl FnOnce(&mut Context) -> R) -> Option<R> {
-    CONTEXT
-        .try_with(|current| current.try_borrow_mut().ok()?.as_mut().map(look))
-        .ok()
-        .flatten()
+    CONTEXT.with(|place| match place.try_borrow_mut() {
+        Ok(mut context) => context.as_mut().map(look),
+        Err(_) => None,
+    })
 }
 
 /// Looks at the queues of this thread, which is a worker and not within another look.
 #[inline]
 pub(crate) fn with_queues<R>(look: impl FnOnce(&mut Queues) -> R) -> R {
-    CONTEXT.with_borrow_mut(|context| match context {
+    CONTEXT.with_borrow_mut(|context| match &mut **context {
         Some(Context {
             queues: Some(queues),
             ..
@@ -130,7 +138,7 @@ pub(crate) fn push(of: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
         if Arc::ptr_eq(&context.shared, of) {
             if let Some(queues) = &mut context.queues {
                 if let Some(runnable) = left.take() {
-                    queues.ready.push_back(runnable);
+                    queues.ready.push(runnable);
                 }
             }
         }
@@ -149,7 +157,7 @@ pub(crate) fn push_pinned(of: &Arc<Pinned>, runnable: Runnable) -> Option<Runnab
             .filter(|own| Arc::ptr_eq(&own.pinned, of))
         {
             if let Some(runnable) = left.take() {
-                queues.pinned_ready.push_back(runnable);
+                queues.pinned_ready.push(runnable);
             }
         }
     });

@@ -6,12 +6,11 @@
 //! their futures are dropped on it.
 
 use crate::context;
-use crate::queue::TaskList;
+use crate::queue::{Line, TaskList};
 use crate::runtime::Shared;
 use crate::sync::Mutex;
 use crate::task::{Runnable, Schedule, Slot, Task};
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -51,7 +50,7 @@ impl Pinned {
     }
 
     /// Moves what came in to `queue`.
-    pub(crate) fn take_mail(&self, queue: &mut VecDeque<Runnable>) {
+    pub(crate) fn take_mail(&self, queue: &mut Line<Runnable>) {
         if self.has_mail() {
             let mut inbox = self.inbox.lock();
             self.has_mail.store(false, Ordering::SeqCst);
@@ -60,7 +59,7 @@ impl Pinned {
     }
 
     /// Keeps tasks that were not run for the next time.
-    pub(crate) fn keep(&self, runnables: VecDeque<Runnable>) {
+    pub(crate) fn keep(&self, runnables: Line<Runnable>) {
         if !runnables.is_empty() {
             let mut inbox = self.inbox.lock();
             inbox.extend(runnables);

@@ -1,6 +1,6 @@
 //! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
 
-use crate::context::{self, Next};
+use crate::context::{self, Next, Queues};
 use crate::idle::Woken;
 use crate::pace::Pace;
 use crate::pinned::Pinned;
@@ -97,39 +97,50 @@ impl Worker {
             Next::Pinned(runnable) => runnable.run().map(Next::Pinned),
         };
         if let Some(yielded) = yielded {
-            context::with_queues(|queues| queues.push(yielded));
+            Self::put_back(yielded);
         }
         if self.pace.is_due() {
             self.look_at_io();
         }
     }
 
-    /// Finds the next task: mostly among its own, now and then in the shared queue first.
+    #[inline(never)]
+    fn put_back(yielded: Next) {
+        context::with_queues(|queues| queues.push(yielded));
+    }
+
+    /// Finds the next task: mostly among its own, now and then elsewhere first.
     #[inline(always)]
     fn next_task(&mut self) -> Option<Next> {
         self.until_shared -= 1;
-        let shared_is_due = self.until_shared == 0;
-        if shared_is_due {
+        if self.until_shared == 0 {
             self.until_shared = SHARED_QUEUE_INTERVAL;
+            self.take_from_others(usize::MAX, 1);
         }
-        let Self { shared, pinned, .. } = self;
+        let own = context::with_queues(Queues::pop);
+        if own.is_some() || !self.is_there_work() {
+            return own;
+        }
+        self.take_from_others(self.shared.workers.len(), LARGEST_PART);
+        context::with_queues(Queues::pop)
+    }
+
+    /// Says whether other threads have left something to run.
+    #[inline]
+    fn is_there_work(&self) -> bool {
+        !self.shared.queue.is_empty() || self.pinned.has_mail()
+    }
+
+    /// Takes what other threads have sent to this one, and a part of the shared queue: one of
+    /// `sharers` equal ones, but at most `most` tasks.
+    #[inline(never)]
+    fn take_from_others(&self, sharers: usize, most: usize) {
         context::with_queues(|queues| {
-            if pinned.has_mail() {
-                pinned.take_mail(&mut queues.pinned_ready);
-            }
-            if shared_is_due {
-                shared.queue.take_part(usize::MAX, 1, &mut queues.ready);
-            }
-            queues.pop().or_else(|| {
-                if shared.queue.is_empty() {
-                    return None;
-                }
-                shared
-                    .queue
-                    .take_part(shared.workers.len(), LARGEST_PART, &mut queues.ready);
-                queues.pop()
-            })
-        })
+            self.pinned.take_mail(&mut queues.pinned_ready);
+            self.shared
+                .queue
+                .take_part(sharers, most, &mut queues.ready);
+        });
     }
 
     /// Work was found: if more is left in the shared queue, the next sleeper is to look for it.
@@ -145,6 +156,7 @@ impl Worker {
     }
 
     /// Takes in what is ready and due, without waiting.
+    #[inline(never)]
     fn look_at_io(&mut self) {
         self.turn(Some(Duration::ZERO));
     }
@@ -157,7 +169,7 @@ impl Worker {
         self.shared.idle.begin_sleep(self.index);
         // Whatever came before the worker counted as a sleeper has woken nobody: it must be seen
         // here. Its own queues are empty, as only this thread fills them.
-        let is_needed = goal.is_due() || !self.shared.queue.is_empty() || self.pinned.has_mail();
+        let is_needed = goal.is_due() || self.is_there_work();
         self.turn(if is_needed {
             Some(Duration::ZERO)
         } else {
@@ -166,11 +178,17 @@ impl Worker {
         self.is_searching = self.shared.idle.end_sleep(self.index) == Woken::ToSearch;
     }
 
+    #[inline(always)]
     fn turn(&mut self, timeout: Option<Duration>) {
         if let Err(error) = self.reactor.turn(timeout) {
-            // The set of descriptors itself is broken: no I/O of this worker can go on.
-            panic!("the reactor of worker {} failed: {error}", self.index);
+            self.fail(&error);
         }
         self.pace.restart();
+    }
+
+    /// The set of descriptors itself is broken: no I/O of this worker can go on.
+    #[cold]
+    fn fail(&self, error: &std::io::Error) -> ! {
+        panic!("the reactor of worker {} failed: {error}", self.index);
     }
 }

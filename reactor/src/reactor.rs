@@ -100,6 +100,7 @@ impl Reactor {
     /// # Errors
     ///
     /// `ResourceBusy` if another thread turns it just now; else what the system says.
+    #[inline]
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
         let turn = self.handle.0.turn(timeout, &mut self.wakes)?;
         turn.ok_or_else(|| {
@@ -254,6 +255,7 @@ impl Shared {
     }
 
     /// Waits for events, at most `timeout` and until the earliest timer is due.
+    #[inline(always)]
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
         let (mut now, limit) = match timeout {
             None => (Moment::START, Moment::NEVER),
@@ -269,9 +271,16 @@ impl Shared {
         if until != limit {
             now = Moment::now();
         }
-        let notified = self.poller.wait_until(events, now, until);
-        self.deadlines.end_wait();
-        notified
+        match self.poller.wait_until(events, now, until) {
+            Ok(notified) => {
+                self.deadlines.end_wait();
+                Ok(notified)
+            }
+            Err(error) => {
+                self.deadlines.end_wait();
+                Err(error)
+            }
+        }
     }
 
     /// Hands each event to its source. The registry is not locked while the source is.

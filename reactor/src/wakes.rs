@@ -5,21 +5,35 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 /// Wakers that are due, in order; their memory is kept from turn to turn.
+///
+/// Mostly there is one, which has a place of its own.
 #[derive(Debug, Default)]
-pub(crate) struct Wakes(VecDeque<Waker>);
+pub(crate) struct Wakes {
+    first: Option<Waker>,
+    rest: VecDeque<Waker>,
+}
 
 impl Wakes {
     #[inline]
     pub(crate) fn push(&mut self, waker: Waker) {
-        self.0.push_back(waker);
+        if self.first.is_none() && self.rest.is_empty() {
+            self.first = Some(waker);
+        } else {
+            self.rest.push_back(waker);
+        }
     }
 
     pub(crate) fn extend(&mut self, wakers: impl Iterator<Item = Waker>) {
-        self.0.extend(wakers);
+        wakers.for_each(|waker| self.push(waker));
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        usize::from(self.first.is_some()) + self.rest.len()
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Waker> {
+        self.first.take().or_else(|| self.rest.pop_front())
     }
 
     /// Wakes them all. No lock may be held: a waker is somebody's code.
@@ -28,9 +42,9 @@ impl Wakes {
     /// the hook by then, and goes no further.
     #[inline]
     pub(crate) fn wake_all(&mut self) {
-        while !self.0.is_empty() {
+        while self.len() > 0 {
             let wake_rest = AssertUnwindSafe(|| {
-                while let Some(waker) = self.0.pop_front() {
+                while let Some(waker) = self.pop() {
                     waker.wake();
                 }
             });

@@ -31,17 +31,13 @@ fn a_sleep_is_never_early_and_late_within_reason() {
                 assert!(took >= duration, "{took:?} instead of {duration:?}");
                 took
             };
-            let in_time = duration + Duration::from_micros(1_500);
+            let shortest = duration.max(shortest_wait(reactor.handle().backend()));
+            let in_time = shortest + Duration::from_micros(1_500);
             for _ in 0..20 {
                 time_of_sleep();
             }
-<<<<<<< HEAD
-            let shortest = duration.max(shortest_wait(reactor.handle().backend()));
-            assert!(best < shortest + Duration::from_micros(1_500), "{best:?}");
-=======
             let is_in_time = |_| time_of_sleep() < in_time;
             assert!((0..500).any(is_in_time), "{duration:?} is always late");
->>>>>>> rtests
         }
     });
 }

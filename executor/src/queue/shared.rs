@@ -1,5 +1,6 @@
 //! The queue that all workers of a runtime take from.
 
+use super::Line;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::Runnable;
@@ -47,7 +48,7 @@ impl SharedQueue {
     }
 
     /// Moves one of `sharers` equal parts, at least one task and at most `most`, to `queue`.
-    pub(crate) fn take_part(&self, sharers: usize, most: usize, queue: &mut VecDeque<Runnable>) {
+    pub(crate) fn take_part(&self, sharers: usize, most: usize, queue: &mut Line<Runnable>) {
         if self.is_empty() {
             return;
         }

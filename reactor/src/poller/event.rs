@@ -72,6 +72,12 @@ impl Flags {
 }
 
 impl Event {
+    /// Returns the facts as they are packed: see [`Flags`].
+    #[inline]
+    pub(crate) fn bits(&self) -> u8 {
+        self.flags.0
+    }
+
     /// Returns the token that the descriptor was registered with.
     #[inline]
     pub fn token(&self) -> Token {

@@ -3,9 +3,11 @@
 //! | bits | name | meaning |
 //! | --- | --- | --- |
 //! | 0 | [`READY`] | an operation may succeed: an event said so, or none was tried yet |
-//! | 1 | [`UNUSUAL`] | the peer has closed, or there is an error: sticky |
 //! | 2 | [`URGENT`] | urgent data are pending |
-//! | 3 to 63 | generation | counts the events; at one a nanosecond it wraps after 73 years |
+//! | 3, 5 | [`UNUSUAL`] | the peer has closed, or there is an error: sticky |
+//! | 6 to 63 | generation | counts the events; at one a nanosecond it wraps after 9 years |
+//!
+//! The bits are where an event has them, so that those of an event are taken over as they are.
 //!
 //! 1. An event adds 1 to the generation and sets bits, in one step.
 //! 2. An operation that said `WouldBlock` clears `READY` and `URGENT`, but only if the word is the
@@ -26,9 +28,9 @@ use crate::poller::Event;
 use crate::sync::{AtomicU64, Ordering};
 
 const READY: u64 = 1;
-const UNUSUAL: u64 = 2;
 const URGENT: u64 = 4;
-const ONE_EVENT: u64 = 8;
+const UNUSUAL: u64 = 8 | 32;
+const ONE_EVENT: u64 = 64;
 
 /// The readiness of one direction; see the module.
 #[derive(Debug)]
@@ -65,15 +67,12 @@ impl Readiness {
     }
 
     /// Rule 1, for the read direction, of which events tell more.
+    #[inline]
     pub(crate) fn note_read(&self, event: &Event) {
-        let unusual = event.is_read_closed() || event.is_error();
-        self.add(
-            (READY * u64::from(event.is_readable()))
-                | (UNUSUAL * u64::from(unusual))
-                | (URGENT * u64::from(event.is_priority())),
-        );
+        self.add(u64::from(event.bits()) & (READY | URGENT | UNUSUAL));
     }
 
+    #[inline]
     fn add(&self, bits: u64) {
         let mut now = self.0.load(Ordering::Relaxed);
         loop {

@@ -35,23 +35,14 @@ fn a_wait_is_never_early_and_late_within_reason() {
                 took.iter().all(|took| *took < timeout + LATE),
                 "{timeout:?}: {took:?}"
             );
-<<<<<<< HEAD
             let shortest = match timeout {
                 Duration::ZERO => Duration::ZERO,
                 _ => shortest_wait(poller.backend()),
             };
-            // The best of ten is not late by a whole further millisecond (D2).
-            let best = took.iter().min().unwrap();
-            assert!(
-                *best < timeout.max(shortest) + Duration::from_micros(2_500),
-                "{timeout:?}: {took:?}"
-            );
-=======
             // On a machine that is not busy just then, it is not late by a whole millisecond (D2).
-            let in_time = timeout + Duration::from_micros(2_500);
+            let in_time = timeout.max(shortest) + Duration::from_micros(2_500);
             let is_in_time = |_| time_of_wait(poller, timeout) < in_time;
             assert!((0..500).any(is_in_time), "{timeout:?}: {took:?}");
->>>>>>> rtests
         }
     });
 }

@@ -1,0 +1,80 @@
+//! A queue of one thread that mostly holds one task.
+
+use std::collections::VecDeque;
+
+/// First come, first served. A lone element has a place of its own, which is cheaper to fill and
+/// to empty than the ring behind it.
+#[derive(Debug)]
+pub(crate) struct Line<T> {
+    first: Option<T>,
+    rest: VecDeque<T>,
+}
+
+impl<T> Default for Line<T> {
+    fn default() -> Self {
+        Self {
+            first: None,
+            rest: VecDeque::new(),
+        }
+    }
+}
+
+impl<T> Line<T> {
+    #[inline]
+    pub(crate) fn push(&mut self, element: T) {
+        if self.first.is_none() && self.rest.is_empty() {
+            self.first = Some(element);
+        } else {
+            self.rest.push_back(element);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        match self.first.take() {
+            Some(first) => Some(first),
+            None if self.rest.is_empty() => None,
+            None => self.rest.pop_front(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none() && self.rest.is_empty()
+    }
+}
+
+impl<T> Extend<T> for Line<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, elements: I) {
+        elements.into_iter().for_each(|element| self.push(element));
+    }
+}
+
+impl<T> IntoIterator for Line<T> {
+    type Item = T;
+    type IntoIter =
+        std::iter::Chain<std::option::IntoIter<T>, std::collections::vec_deque::IntoIter<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.rest)
+    }
+}
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_first_goes_first() {
+        let mut line = Line::default();
+        assert!(line.is_empty());
+        line.extend(0..3);
+        assert_eq!(line.pop(), Some(0));
+        line.push(3);
+        line.push(4);
+        let popped: Vec<_> = std::iter::from_fn(|| line.pop()).collect();
+        assert_eq!(popped, [1, 2, 3, 4]);
+        line.push(5);
+        assert_eq!(line.into_iter().collect::<Vec<_>>(), [5]);
+    }
+}
