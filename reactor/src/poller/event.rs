@@ -235,8 +235,7 @@ impl Events {
         read: impl Fn(&KernelEvent) -> (Token, Flags),
     ) -> io::Result<()> {
         if self.space.len() != self.capacity {
-            self.space
-                .resize_with(self.capacity, std::mem::MaybeUninit::uninit);
+            self.make_space();
         }
         for event in wait(&mut self.space)? {
             let (token, flags) = read(event);
