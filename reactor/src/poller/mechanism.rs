@@ -55,7 +55,8 @@ pub(crate) enum Effect {
 /// - `add` of what is in the set is `AlreadyExists`; `modify`, `rearm` and `remove` of what isn't
 ///   are `NotFound`; regular files and directories are `Unsupported`. An error changes nothing.
 /// - Once `remove` has returned, no batch that is handed out has the token.
-/// - Errors and hang-ups are reported whatever the interest; they concern both directions. A peer
+/// - Errors and hang-ups are reported whatever the interest; they concern both directions. An error
+///   that ends nothing is told from readiness where [`Features::passing_errors`] says so. A peer
 ///   that only stops sending closes the read half and leaves the write half alone.
 /// - A pipe that nobody reads from any more has an error to report to its writing end; where pipes
 ///   are streams it is a hang-up.
