@@ -235,8 +235,7 @@ impl Events {
         read: impl Fn(&KernelEvent) -> (Token, Flags),
     ) -> io::Result<()> {
         if self.space.len() != self.capacity {
-            self.space
-                .resize_with(self.capacity, std::mem::MaybeUninit::uninit);
+            self.make_space();
         }
         for event in wait(&mut self.space)? {
             let (token, flags) = read(event);
@@ -249,6 +248,7 @@ impl Events {
         Ok(())
     }
 
+    /// Makes room for as many events as there is room for, once.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     #[cold]
     fn make_space(&mut self) {
