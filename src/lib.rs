@@ -25,8 +25,8 @@
 //! }
 //! ```
 //!
-//! Which mechanism serves is found out when the program starts: epoll where it works, else poll(2).
-//! `WINDLASS_BACKEND=poll` forces one, and so does [`Builder::backend`].
+//! Which mechanism serves is found out when the program runs: the fastest that works of those in
+//! [`reactor::Backend`]. `WINDLASS_BACKEND=poll` forces one, and so does [`Builder::backend`].
 
 #![forbid(unsafe_code)]
 
@@ -59,3 +59,8 @@ pub mod reactor {
 
 #[doc(inline)]
 pub use windlass_reactor::{signal, time};
+
+/// Has the examples of the README compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -38,7 +38,9 @@ fn a_back_end_that_is_unknown() {
     let variable = Some(("WINDLASS_BACKEND", "select"));
     let (status, line) = refusal("http", &["--listen", ANY], variable);
     assert_eq!(status, 1, "{line}");
-    assert!(line.contains("WINDLASS_BACKEND") && line.contains("epoll, poll"));
+    for word in ["WINDLASS_BACKEND", "epoll", "poll"] {
+        assert!(line.contains(word), "{line}");
+    }
 }
 
 #[test]
@@ -54,8 +56,8 @@ fn an_address_that_is_none() {
 
 #[test]
 fn a_name_that_does_not_resolve() {
-    let unknown = ["--listen", ANY, "--upstream", "no.such.host.invalid:80"];
-    assert_refused("proxy", &unknown, 1, &["no.such.host.invalid"]);
+    let unknown = ["--listen", ANY, "--upstream", "no..such.host:80"];
+    assert_refused("proxy", &unknown, 1, &["no..such.host"]);
 }
 
 #[test]

@@ -117,7 +117,9 @@ impl Deadlines {
         expired
     }
 
-    fn earliest(&self) -> Moment {
+    /// Returns the earliest deadline; [`Moment::NEVER`] if there is no timer.
+    #[inline]
+    pub(crate) fn earliest(&self) -> Moment {
         Moment::from_bits(self.earliest.load(Ordering::Relaxed))
     }
 

@@ -211,7 +211,9 @@ impl Shared {
     pub(crate) fn end_tasks(&self) {
         self.tasks.close();
         self.queue.close();
-        drop(self.seat.lock().take());
+        // Not while the seat is locked: dropping a reactor wakes whoever waits on it.
+        let seat = self.seat.lock().take();
+        drop(seat);
     }
 }
 

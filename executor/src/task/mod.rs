@@ -8,7 +8,7 @@
 //! [`Runnable::run`] and by dropping the [`Task`], so it ends on the executor that owns it; one
 //! that isn't `Send` is bound to its thread besides ([`new_local`]).
 //!
-//! This folder is the only one of the crate with unsafe code, besides the queues.
+//! This folder is the only one of the crate with unsafe code.
 
 #![allow(unsafe_code)]
 
