@@ -168,7 +168,7 @@ fn no_task_is_polled_by_two_at_once() {
                 wait_until(|| {
                     wake();
                     task.is_finished()
-                })
+                });
             });
         }
     });
@@ -265,12 +265,12 @@ fn tasks_are_spawned_from_everywhere() {
 
 #[test]
 fn tasks_spawned_by_tasks_are_all_run() {
-    fn tree(depth: u32, count: Arc<AtomicUsize>) {
+    fn tree(depth: u32, count: &Arc<AtomicUsize>) {
         count.fetch_add(1, Ordering::SeqCst);
         if depth > 0 {
             for _ in 0..2 {
                 let count = count.clone();
-                spawn(async move { tree(depth - 1, count) });
+                spawn(async move { tree(depth - 1, &count) });
             }
         }
     }
@@ -278,7 +278,7 @@ fn tasks_spawned_by_tasks_are_all_run() {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = count.clone();
         runtime.block_on(async {
-            tree(11, count);
+            tree(11, &count);
             while counted.load(Ordering::SeqCst) < (1 << 12) - 1 {
                 yield_now().await;
             }
