@@ -16,6 +16,7 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{self, Poll, Wake, Waker};
+use std::thread;
 use windlass_reactor::{Handle as ReactorHandle, Reactor};
 
 /// The index of the worker that is whoever calls `block_on`.
@@ -43,7 +44,13 @@ impl Seat {
 /// returns go on with the next call on the same thread; they are dropped when the thread ends.
 ///
 /// Inside a task, or inside another `block_on`, it works as well, but holds the thread up: the
-/// tasks of the outer call wait until it returns, and what it spawns is dropped then.
+/// tasks of the outer call wait until it returns, and what it spawns is dropped then. What waits
+/// on the reactor of this thread waits elsewhere meanwhile; the `block_on` of another crate can't
+/// see to that, so that a timer inside of it would wait for the thread that waits for the timer.
+///
+/// In the destructors of thread-locals, too, what it spawns is dropped when it returns.
+///
+/// # Examples
 ///
 /// ```
 /// assert_eq!(windlass_executor::block_on(async { 1 + 1 }), 2);
@@ -131,20 +138,36 @@ fn sit<F: Future>(shared: &Arc<Shared>, seat: Seat, future: F) -> F::Output {
         queues: Some(Queues::new(pinned.clone())),
     };
     let (result, context) = context::enter(context, || {
-        handle.enter(|| {
-            let future = pin!(future);
-            let mut goal = RootFuture::new(future, &root);
-            catch_unwind(AssertUnwindSafe(|| worker.run(&mut goal)))
-        })
+        handle.enter(|| contain(|| run_and_drop(&mut worker, future, &root)))
     });
     pinned.leave();
     if let Some(queues) = context.queues {
         hand_over(shared, &pinned, queues);
     }
+    pinned::close_if_unlisted(&pinned);
     let mut reactor = worker.into_reactor();
     reactor.detach();
     *shared.seat.lock() = Some(Seat { reactor, root });
-    result.unwrap_or_else(|panic| resume_unwind(panic))
+    // The seat is free for the next whatever the future did.
+    match result {
+        Ok(Ok(output)) => output,
+        Ok(Err(panic)) | Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Has `worker` run until `future` is done, and drops it. Its panics may come from either.
+fn run_and_drop<F: Future>(
+    worker: &mut Worker,
+    future: F,
+    root: &Arc<Root>,
+) -> thread::Result<F::Output> {
+    let future = pin!(future);
+    let mut goal = RootFuture::new(future, root);
+    contain(|| worker.run(&mut goal))
+}
+
+fn contain<R>(code: impl FnOnce() -> R) -> thread::Result<R> {
+    catch_unwind(AssertUnwindSafe(code))
 }
 
 /// Leaves what is ready to others, or to the next who sits down.

@@ -2,7 +2,7 @@
 
 use crate::context::{self, Context};
 use crate::queue::TaskList;
-use crate::runtime::Shared;
+use crate::runtime::{Shared, belong_to};
 use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Slot, Task};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -45,8 +45,6 @@ pub(crate) struct Pool {
 #[derive(Default)]
 struct Jobs {
     waiting: VecDeque<Runnable>,
-    /// How many jobs have been promised a thread and are about to be queued.
-    promised: usize,
     threads: usize,
     /// How many of the threads wait for a job. Each of them takes one of those that wait.
     idle: usize,
@@ -67,38 +65,27 @@ impl Pool {
         }
     }
 
-    /// Queues a job that was promised a thread.
-    fn push(&self, runnable: Runnable) {
+    /// Queues a job, and starts a thread for it if those that are idle are not enough. Hands the
+    /// job back if the pool is closed, or if there is no thread at all.
+    fn push(self: &Arc<Self>, job: Runnable, shared: &Arc<Shared>) -> Option<Runnable> {
         let mut jobs = self.jobs.lock();
-        jobs.promised -= 1;
         if jobs.closed {
-            drop(jobs);
-            return drop(runnable);
+            return Some(job);
         }
-        jobs.waiting.push_back(runnable);
-        drop(jobs);
-        self.work.notify_one();
-    }
-
-    /// Promises a thread to one more job, and starts it if those that are idle are not enough;
-    /// returns false if there is no thread at all. One that was promised has to be [pushed].
-    ///
-    /// [pushed]: Pool::push
-    fn promise_thread(self: &Arc<Self>, shared: &Arc<Shared>) -> bool {
-        let mut jobs = self.jobs.lock();
-        let is_needed = jobs.idle <= jobs.waiting.len() + jobs.promised;
-        if is_needed && jobs.threads < self.limits.most_threads && !jobs.closed {
+        if jobs.idle <= jobs.waiting.len() && jobs.threads < self.limits.most_threads {
             // The new thread begins by taking the lock that is held here. If it can't be started,
             // those that there are will come to the job.
             if self.start_thread(jobs.started, shared).is_ok() {
                 jobs.threads += 1;
                 jobs.started += 1;
             } else if jobs.threads == 0 {
-                return false;
+                return Some(job);
             }
         }
-        jobs.promised += 1;
-        true
+        jobs.waiting.push_back(job);
+        drop(jobs);
+        self.work.notify_one();
+        None
     }
 
     fn start_thread(self: &Arc<Self>, number: usize, shared: &Arc<Shared>) -> std::io::Result<()> {
@@ -112,6 +99,7 @@ impl Pool {
 
     /// What a thread does: one job after the other, until there is none for a while.
     fn run(&self, shared: &Weak<Shared>) {
+        belong_to(shared.as_ptr());
         while let Some(job) = self.next_job() {
             match shared.upgrade() {
                 Some(shared) => drop(context::enter(
@@ -220,14 +208,13 @@ impl Shared {
             Id::next(),
             spawned_at,
         );
-        if !pool.promise_thread(self) {
-            drop((runnable, task));
-            return handle;
+        // If the pool is closed, it refuses both, or one in the middle of this.
+        let refused_task = pool.tasks.insert(0, task).err();
+        if let Some(refused) = pool.push(runnable, self) {
+            handle.abort();
+            refused.run();
         }
-        // If the pool is closed, it drops the runnable as well, and the job is cancelled.
-        let refused = pool.tasks.insert(0, task).err();
-        pool.push(runnable);
-        drop(refused);
+        drop(refused_task);
         handle
     }
 }

@@ -14,13 +14,19 @@ use std::sync::Arc;
 
 /// Reaches a runtime from any thread.
 ///
-/// ```
-/// use windlass_executor::{Handle, Runtime};
+/// It does not keep the runtime going: what is spawned through it after the runtime was dropped is
+/// cancelled at once.
 ///
-/// let runtime = Runtime::new()?;
-/// let handle: Handle = runtime.handle().clone();
-/// let sum = std::thread::spawn(move || handle.spawn(async { 1 + 1 }).wait()).join().unwrap();
-/// # let _ = sum; // nobody runs tasks between calls of block_on if there is one worker only
+/// # Examples
+///
+/// ```
+/// use std::thread;
+/// use windlass_executor::Runtime;
+///
+/// let runtime = Runtime::builder().workers(2).build()?;
+/// let handle = runtime.handle().clone();
+/// let sum = thread::spawn(move || handle.spawn(async { 1 + 1 }).wait());
+/// assert_eq!(sum.join().unwrap()?, 2);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone)]
@@ -34,6 +40,15 @@ impl Handle {
     /// # Panics
     ///
     /// If it runs none; [`Handle::try_current`] says so instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::{Handle, block_on};
+    ///
+    /// let handle = block_on(async { Handle::current() });
+    /// handle.spawn(async { /* runs with the next block_on of this thread */ });
+    /// ```
     #[track_caller]
     pub fn current() -> Self {
         match Self::try_current() {
@@ -43,13 +58,33 @@ impl Handle {
     }
 
     /// Returns the runtime that this thread runs tasks for, if it does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::{Handle, block_on};
+    ///
+    /// assert!(Handle::try_current().is_none());
+    /// assert!(block_on(async { Handle::try_current() }).is_some());
+    /// ```
     pub fn try_current() -> Option<Self> {
         context::runtime().map(|shared| Self { shared })
     }
 
     /// Starts `future` as a task.
     ///
-    /// If the runtime is shut down, the task is cancelled at once.
+    /// If the runtime is shut down, the task is cancelled at once, and its future dropped here.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// let task = runtime.handle().spawn(async { 5 });
+    /// assert_eq!(runtime.block_on(task)?, 5);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -61,7 +96,18 @@ impl Handle {
 
     /// Runs a closure that may block, on a thread for such.
     ///
-    /// As [`spawn_blocking`].
+    /// As [`spawn_blocking`]. Such threads run whether or not anybody is in `block_on`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// let job = runtime.handle().spawn_blocking(|| std::fs::canonicalize("."));
+    /// assert!(job.wait()?.is_ok());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<T, C>(&self, closure: C) -> JoinHandle<T>
     where
@@ -72,6 +118,17 @@ impl Handle {
     }
 
     /// Says whether both reach the same runtime.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::{Handle, Runtime};
+    ///
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// let inside = runtime.block_on(async { Handle::current() });
+    /// assert!(inside.is_same(runtime.handle()));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn is_same(&self, other: &Handle) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
@@ -103,6 +160,21 @@ impl Spawn for Handle {
 }
 
 /// Spawns tasks that stay on this thread, and so stays on it, too.
+///
+/// # Examples
+///
+/// As the spawner that a library asks for:
+///
+/// ```
+/// use futures_util::task::{LocalSpawn, LocalSpawnExt};
+/// use windlass_executor::{LocalHandle, block_on};
+///
+/// fn start(spawner: &impl LocalSpawn) {
+///     spawner.spawn_local(async { /* need not be Send */ }).unwrap();
+/// }
+///
+/// block_on(async { start(&LocalHandle::try_current().unwrap()) });
+/// ```
 #[derive(Clone)]
 pub struct LocalHandle {
     pinned: Arc<Pinned>,
@@ -113,6 +185,15 @@ pub struct LocalHandle {
 impl LocalHandle {
     /// Returns what spawns tasks on this thread, while it is a worker or in `block_on`; else
     /// `None`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::{LocalHandle, block_on};
+    ///
+    /// assert!(LocalHandle::try_current().is_none());
+    /// assert!(block_on(async { LocalHandle::try_current() }).is_some());
+    /// ```
     pub fn try_current() -> Option<Self> {
         let pinned = context::with(|context| Some(context.queues.as_ref()?.pinned.clone()));
         pinned.flatten().map(|pinned| Self {
@@ -122,6 +203,19 @@ impl LocalHandle {
     }
 
     /// Starts `future` as a task that stays on this thread.
+    ///
+    /// It runs while this thread is in `block_on`, or for good on a worker thread. If the runtime
+    /// is gone, the task is cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::{LocalHandle, block_on};
+    ///
+    /// let spawner = block_on(async { LocalHandle::try_current().unwrap() });
+    /// let task = spawner.spawn_local(async { 5 });
+    /// assert_eq!(block_on(task).unwrap(), 5);
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -152,12 +246,22 @@ impl LocalSpawn for LocalHandle {
         &self,
         future: LocalFutureObj<'static, ()>,
     ) -> Result<(), futures_task::SpawnError> {
-        drop(self.spawn_local(future));
+        // Only a runtime that is gone ends a task before its thread has gone on.
+        if self.spawn_local(future).is_finished() {
+            return Err(futures_task::SpawnError::shutdown());
+        }
         Ok(())
     }
 }
 
 /// There is no runtime on this thread that could take a task.
+///
+/// # Examples
+///
+/// ```
+/// let error = windlass_executor::try_spawn(async {}).unwrap_err();
+/// assert!(error.to_string().contains("block_on"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpawnError(());
 
@@ -174,6 +278,8 @@ impl std::error::Error for SpawnError {}
 /// Starts `future` as a task of the runtime that this thread runs tasks for.
 ///
 /// The task runs on whether or not the handle is kept.
+///
+/// # Examples
 ///
 /// ```
 /// use windlass_executor::{block_on, spawn};
@@ -207,6 +313,15 @@ where
 /// # Errors
 ///
 /// [`SpawnError`] on a thread that is neither in `block_on` nor a worker; the future is dropped.
+///
+/// # Examples
+///
+/// ```
+/// use windlass_executor::{block_on, try_spawn};
+///
+/// assert!(try_spawn(async {}).is_err());
+/// block_on(async { assert!(try_spawn(async {}).is_ok()) });
+/// ```
 #[track_caller]
 pub fn try_spawn<F>(future: F) -> Result<JoinHandle<F::Output>, SpawnError>
 where
@@ -219,7 +334,10 @@ where
 
 /// Starts `future` as a task that stays on this thread, so that it need not be `Send`.
 ///
-/// It runs while this thread is in `block_on`, or for good on a worker thread.
+/// It runs while this thread is in `block_on`, or for good on a worker thread, and its future is
+/// dropped there.
+///
+/// # Examples
 ///
 /// ```
 /// use std::rc::Rc;
@@ -248,7 +366,10 @@ where
 /// Runs a closure that may block, on a thread that is kept for such.
 ///
 /// A closure that has started can't be stopped: shutting the runtime down waits for it. One that
-/// hasn't is cancelled by [`JoinHandle::abort`], or with the runtime.
+/// hasn't is cancelled by [`JoinHandle::abort`], or with the runtime; and at once, if it is the
+/// first and the system has no thread for it.
+///
+/// # Examples
 ///
 /// ```
 /// use windlass_executor::{block_on, spawn_blocking};

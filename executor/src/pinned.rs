@@ -121,22 +121,33 @@ thread_local! {
 }
 
 /// Returns the tasks that this thread has with `shared`; ends those of runtimes that are gone.
+///
+/// Where thread-locals are being destroyed there is no list to keep them in: they have to be
+/// [closed](close_if_unlisted) before the thread leaves.
 pub(crate) fn of_this_thread(shared: &Arc<Shared>) -> Arc<Pinned> {
-    let known = VISITS.with(|visits| {
+    let known = VISITS.try_with(|visits| {
         let visits = visits.borrow();
         let mut of_shared = visits.iter().filter(|visit| is_of(visit, shared));
         of_shared.next().map(|visit| visit.pinned.clone())
     });
-    known.unwrap_or_else(|| {
-        let pinned = Pinned::new();
-        let visit = Visit {
-            runtime: Arc::downgrade(shared),
-            pinned: pinned.clone(),
-        };
+    known.ok().flatten().unwrap_or_else(|| {
         forget_if(|visit| visit.runtime.strong_count() == 0);
-        VISITS.with(|visits| visits.borrow_mut().push(visit));
+        let pinned = Pinned::new();
+        let _ = VISITS.try_with(|visits| {
+            visits.borrow_mut().push(Visit {
+                runtime: Arc::downgrade(shared),
+                pinned: pinned.clone(),
+            });
+        });
         pinned
     })
+}
+
+/// Ends the tasks of a thread that can't keep them for its next visit.
+pub(crate) fn close_if_unlisted(pinned: &Pinned) {
+    if VISITS.try_with(|_| ()).is_err() {
+        pinned.close();
+    }
 }
 
 /// Ends the tasks that this thread has with `shared`, which is being shut down.

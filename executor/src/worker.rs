@@ -63,7 +63,9 @@ impl Worker {
         }
     }
 
-    pub(crate) fn into_reactor(self) -> Reactor {
+    pub(crate) fn into_reactor(mut self) -> Reactor {
+        // A panic of the goal may have come in the middle of a search.
+        self.end_search();
         self.reactor
     }
 

@@ -64,19 +64,20 @@ fn tasks_run_while_the_thread_is_inside() {
 fn a_task_that_is_left_goes_on_with_the_next_call() {
     let count = Arc::new(AtomicUsize::new(0));
     let counting = count.clone();
-    let handle = block_on(async {
-        spawn(async move {
+    let mut handle = None;
+    block_on(async {
+        handle = Some(spawn(async move {
             for _ in 0..3 {
                 counting.fetch_add(1, Ordering::Relaxed);
                 sleep(Duration::from_millis(1)).await;
             }
-        })
+        }));
     });
     assert!(
         count.load(Ordering::Relaxed) <= 1,
         "nothing runs outside of block_on"
     );
-    block_on(handle).unwrap();
+    block_on(handle.unwrap()).unwrap();
     assert_eq!(count.load(Ordering::Relaxed), 3);
 }
 

@@ -1,23 +1,20 @@
 //! How a runtime is made.
 
-use super::lifecycle::Lifecycle;
-use super::{Runtime, Shared};
+use super::{Runtime, Shared, thread};
 use crate::block::Seat;
 use crate::blocking::{Limits, Pool};
-use crate::context::{self, Context, Queues};
 use crate::handle::Handle;
 use crate::idle::Idle;
-use crate::pinned::Pinned;
 use crate::sync::Mutex;
-use crate::worker::{Goal, Worker};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use windlass_reactor::{Backend, Reactor};
 
 /// Chooses how a [`Runtime`] is made.
+///
+/// # Examples
 ///
 /// ```
 /// use windlass_executor::Runtime;
@@ -48,6 +45,14 @@ impl Builder {
     pub const MAX_WORKERS: usize = 1024;
 
     /// Begins with a worker for each processor, on the fastest back end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = windlass_executor::Builder::new().build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn new() -> Self {
         Self {
             workers: None,
@@ -60,6 +65,18 @@ impl Builder {
 
     /// Sets the number of workers, 1 to [`Builder::MAX_WORKERS`]. One of them is the thread that
     /// calls [`Runtime::block_on`]: with 1 there is no thread at all.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::thread;
+    /// use windlass_executor::{Runtime, spawn};
+    ///
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// let of_a_task = || async { spawn(async { thread::current().id() }).await };
+    /// assert_eq!(runtime.block_on(of_a_task())?, thread::current().id());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
@@ -67,6 +84,17 @@ impl Builder {
     }
 
     /// Chooses the readiness mechanism, whatever the environment says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    /// use windlass_reactor::Backend;
+    ///
+    /// let runtime = Runtime::builder().backend(Backend::Poll).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> Self {
         self.backend = Some(backend);
@@ -74,6 +102,18 @@ impl Builder {
     }
 
     /// Sets the name of the threads, which a number follows; "windlass" unless set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().workers(1).thread_name("shop").build()?;
+    /// let name = || std::thread::current().name().map(str::to_owned);
+    /// let job = runtime.handle().spawn_blocking(name);
+    /// assert_eq!(job.wait()?.as_deref(), Some("shop-blocking-0"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn thread_name(mut self, name: impl Into<String>) -> Self {
         self.thread_name = name.into();
@@ -82,6 +122,16 @@ impl Builder {
 
     /// Sets the stack size of the worker threads, in bytes; that of the standard library unless
     /// set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().workers(2).thread_stack_size(8 << 20).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn thread_stack_size(mut self, bytes: usize) -> Self {
         self.thread_stack_size = Some(bytes);
@@ -89,7 +139,19 @@ impl Builder {
     }
 
     /// Sets how many threads `spawn_blocking` uses at the most, at least 1; 512 unless set. More
-    /// jobs than that wait.
+    /// jobs than that wait, and a job that waits for another one may wait for ever.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().blocking_threads(4).build()?;
+    /// # drop(runtime);
+    /// let error = Runtime::builder().blocking_threads(0).build().unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn blocking_threads(mut self, most: usize) -> Self {
         self.blocking.most_threads = most;
@@ -97,6 +159,17 @@ impl Builder {
     }
 
     /// Sets how long a thread of `spawn_blocking` stays without a job; 10 seconds unless set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().blocking_keep_alive(Duration::from_secs(1)).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn blocking_keep_alive(mut self, keep_alive: Duration) -> Self {
         self.blocking.keep_alive = keep_alive;
@@ -110,6 +183,18 @@ impl Builder {
     /// `InvalidInput` if a number is out of its range, or an environment variable holds an unknown
     /// name; the system's error if the back end doesn't work here, or if there are no descriptors
     /// or threads left.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// assert_eq!(runtime.block_on(async { 5 }), 5);
+    /// let error = Runtime::builder().workers(5000).build().unwrap_err();
+    /// assert!(error.to_string().contains("1 to 1024"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn build(self) -> io::Result<Runtime> {
         let workers = self.check()?;
         let reactors = (0..workers)
@@ -125,7 +210,7 @@ impl Builder {
                 .collect(),
             seat: Mutex::new(None),
             pool: Arc::new(Pool::new(self.thread_name.clone(), self.blocking)),
-            lifecycle: Lifecycle::default(),
+            lifecycle: Arc::default(),
             stopping: AtomicBool::new(false),
         });
         // From here on a failure stops what was started.
@@ -167,6 +252,12 @@ impl Builder {
                 "0 threads for spawn_blocking were asked for; it must be at least 1",
             ));
         }
+        if self.thread_name.contains('\0') {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the name for the threads contains a zero byte; the system can't take it",
+            ));
+        }
         Ok(workers)
     }
 
@@ -179,67 +270,16 @@ impl Builder {
 
     fn start_worker(&self, shared: &Arc<Shared>, index: usize, reactor: Reactor) -> io::Result<()> {
         let name = format!("{}-{index}", self.thread_name);
-        let mut thread = std::thread::Builder::new().name(name);
+        let mut builder = std::thread::Builder::new().name(name);
         if let Some(bytes) = self.thread_stack_size {
-            thread = thread.stack_size(bytes);
+            builder = builder.stack_size(bytes);
         }
-        let ending = Ending(shared.clone());
+        let own = shared.clone();
         shared.lifecycle.start();
-        thread
-            .spawn(move || run_worker(ending, index, reactor))
-            .map(drop)
-    }
-}
-
-/// Ends the part of a thread in the life of the runtime, also if it panics or never began.
-struct Ending(Arc<Shared>);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        self.0.lifecycle.end();
-    }
-}
-
-/// What a worker thread does, from beginning to end.
-fn run_worker(ending: Ending, index: usize, reactor: Reactor) {
-    let shared = ending.0.clone();
-    let pinned = Pinned::new();
-    pinned.arrive(&shared, index);
-    let handle = reactor.handle().clone();
-    let mut worker = Worker::new(shared.clone(), index, pinned.clone(), reactor);
-    let context = Context {
-        shared: shared.clone(),
-        queues: Some(Queues::new(pinned.clone())),
-    };
-    let ((), context) = context::enter(context, || {
-        handle.enter(|| {
-            if catch_unwind(AssertUnwindSafe(|| worker.run(&mut Stop(&shared)))).is_err() {
-                // Its reactor has failed, as the panic hook has said: the runtime can't go on.
-                shared.stop();
-            }
-            pinned.leave();
-            if shared.lifecycle.stop_together() {
-                shared.end_tasks();
-            }
-            pinned.close();
-        });
-    });
-    drop(context);
-    drop(worker);
-    drop(ending);
-}
-
-/// A worker thread runs until the runtime stops.
-struct Stop<'a>(&'a Shared);
-
-impl Goal for Stop<'_> {
-    type Output = ();
-
-    fn check(&mut self) -> Option<()> {
-        self.is_due().then_some(())
-    }
-
-    fn is_due(&self) -> bool {
-        self.0.is_stopping()
+        let started = builder.spawn(move || thread::run(own, index, reactor));
+        if started.is_err() {
+            shared.lifecycle.give_up();
+        }
+        started.map(drop)
     }
 }

@@ -1,7 +1,25 @@
-//! Who of the worker threads still runs.
+//! Who of the worker threads still runs, and whose threads they are.
 
+use super::Shared;
 use parking_lot::{Condvar, Mutex};
+use std::cell::Cell;
+use std::ptr;
 use std::time::Instant;
+
+thread_local! {
+    /// The runtime whose thread this is for life, if it is one; only to be compared.
+    static OWNER: Cell<*const Shared> = const { Cell::new(ptr::null()) };
+}
+
+/// Says that this thread is one of `runtime`'s for life, and will not outlive its memory.
+pub(crate) fn belong_to(runtime: *const Shared) {
+    OWNER.set(runtime);
+}
+
+/// Says whether this thread is one of `runtime`'s, whatever it is doing at the moment.
+pub(super) fn belongs_to(runtime: *const Shared) -> bool {
+    ptr::eq(OWNER.get(), runtime)
+}
 
 /// Counts worker threads from start to end.
 ///
@@ -22,7 +40,7 @@ struct Threads {
 }
 
 impl Lifecycle {
-    /// A thread was started.
+    /// A thread is about to start.
     pub(super) fn start(&self) {
         let mut threads = self.threads.lock();
         threads.running += 1;
@@ -48,6 +66,12 @@ impl Lifecycle {
         self.changed.notify_all();
     }
 
+    /// A thread that was to start could not.
+    pub(super) fn give_up(&self) {
+        self.threads.lock().running -= 1;
+        self.end();
+    }
+
     /// Says whether no thread is alive.
     pub(super) fn is_over(&self) -> bool {
         self.threads.lock().alive == 0
@@ -66,5 +90,24 @@ impl Lifecycle {
             }
         }
         threads.alive == 0
+    }
+}
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_thread_that_never_began_holds_nobody_up() {
+        let lifecycle = Lifecycle::default();
+        lifecycle.start();
+        lifecycle.start();
+        lifecycle.give_up();
+        assert!(lifecycle.stop_together(), "there is nobody else");
+        assert!(!lifecycle.is_over());
+        lifecycle.end();
+        let limit = Instant::now() + Duration::from_secs(10);
+        assert!(lifecycle.wait_until(Some(limit)));
     }
 }

@@ -2,8 +2,10 @@
 
 mod builder;
 mod lifecycle;
+mod thread;
 
 pub use builder::Builder;
+pub(crate) use lifecycle::belong_to;
 
 use crate::block::{self, Seat};
 use crate::blocking::Pool;
@@ -14,7 +16,7 @@ use crate::pinned;
 use crate::queue::{SharedQueue, TaskList};
 use crate::sync::Mutex;
 use crate::task::{Runnable, Schedule, Slot, Task};
-use lifecycle::Lifecycle;
+use lifecycle::{Lifecycle, belongs_to};
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -32,7 +34,12 @@ use windlass_reactor::Handle as ReactorHandle;
 /// Dropping it ends all tasks: first the workers stop, then every future is dropped, then jobs of
 /// `spawn_blocking` that have started are waited for. That can take for ever;
 /// [`shutdown_timeout`](Runtime::shutdown_timeout) and
-/// [`shutdown_background`](Runtime::shutdown_background) are the way out.
+/// [`shutdown_background`](Runtime::shutdown_background) are the way out. On one of its own
+/// threads, in a task or a job, dropping it waits for nothing. The futures of
+/// [`spawn_local`](crate::spawn_local) are dropped on their threads: here, if this is one of them,
+/// else when the thread ends or blocks on another runtime.
+///
+/// # Examples
 ///
 /// ```
 /// use windlass_executor::{Runtime, spawn};
@@ -54,21 +61,55 @@ impl Runtime {
     /// # Errors
     ///
     /// As for [`Builder::build`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = windlass_executor::Runtime::new()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn new() -> io::Result<Self> {
         Builder::new().build()
     }
 
     /// Chooses how a runtime is made.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = windlass_executor::Runtime::builder().workers(4).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
 
     /// Returns what reaches the runtime from any thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # let runtime = windlass_executor::Runtime::builder().workers(2).build()?;
+    /// let handle = runtime.handle().clone();
+    /// std::thread::spawn(move || handle.spawn(async {}));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
     /// Starts `future` as a task; as [`Handle::spawn`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # let runtime = windlass_executor::Runtime::builder().workers(2).build()?;
+    /// let task = runtime.spawn(async { 5 });
+    /// assert_eq!(task.wait()?, 5);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> crate::JoinHandle<F::Output>
     where
@@ -86,6 +127,17 @@ impl Runtime {
     /// # Panics
     ///
     /// If `future` does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::{Runtime, spawn_local};
+    ///
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// let answer = runtime.block_on(async { spawn_local(async { 6 * 7 }).await })?;
+    /// assert_eq!(answer, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         block::block_on_runtime(&self.handle.shared, future)
     }
@@ -93,11 +145,36 @@ impl Runtime {
     /// Ends all tasks as dropping it does, but waits for `timeout` at the most, for workers that
     /// are in a long poll and for jobs of `spawn_blocking`. What is not done by then is left to
     /// itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// let (keep, never) = mpsc::channel::<()>();
+    /// runtime.handle().spawn_blocking(move || never.recv());
+    /// runtime.shutdown_timeout(Duration::from_millis(10)); // dropping it would hang
+    /// # drop(keep);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn shutdown_timeout(mut self, timeout: Duration) {
         self.shut_down(Instant::now().checked_add(timeout));
     }
 
     /// Ends all tasks as dropping it does, but waits for nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = windlass_executor::Runtime::builder().workers(1).build()?;
+    /// let task = runtime.spawn(std::future::pending::<()>());
+    /// runtime.shutdown_background();
+    /// assert!(task.wait().unwrap_err().is_cancelled());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn shutdown_background(self) {
         self.shutdown_timeout(Duration::ZERO);
     }
@@ -106,7 +183,7 @@ impl Runtime {
         self.is_shut_down = true;
         let shared = &self.handle.shared;
         shared.stop();
-        if context::runtime().is_some_and(|own| Arc::ptr_eq(&own, shared)) {
+        if belongs_to(Arc::as_ptr(shared)) {
             // One of its own threads can't wait for itself. The last worker to stop cleans up.
             return;
         }
@@ -145,7 +222,7 @@ pub(crate) struct Shared {
     /// The place of the worker that is whoever calls `block_on`: worker 0.
     pub(crate) seat: Mutex<Option<Seat>>,
     pub(crate) pool: Arc<Pool>,
-    lifecycle: Lifecycle,
+    lifecycle: Arc<Lifecycle>,
     stopping: AtomicBool,
 }
 

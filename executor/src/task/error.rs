@@ -1,6 +1,7 @@
 //! Why a task gave no output.
 
 use std::any::Any;
+use std::panic::Location;
 use std::{fmt, io};
 
 use super::Id;
@@ -18,9 +19,24 @@ pub(super) enum Failure {
 }
 
 /// Says why a task gave no output: it was cancelled, or it panicked.
+///
+/// Its text names the task by number and by the call that spawned it. It turns into an
+/// [`io::Error`] with `?`.
+///
+/// # Examples
+///
+/// ```
+/// use windlass_executor::{block_on, spawn};
+///
+/// let error = block_on(async { spawn(async { panic!("no bread") }).await }).unwrap_err();
+/// let text = error.to_string(); // task 1, spawned at src/main.rs:3:30, panicked: no bread
+/// assert!(text.contains(file!()) && text.ends_with("panicked: no bread"));
+/// ```
 pub struct JoinError {
     /// The task.
     id: Id,
+    /// The call that spawned the task.
+    spawned_at: &'static Location<'static>,
     /// The reason.
     failure: Failure,
 }
@@ -31,16 +47,45 @@ unsafe impl Sync for JoinError {}
 
 impl JoinError {
     /// Makes the error that the joiner sees.
-    pub(super) fn new(id: Id, failure: Failure) -> Self {
-        Self { id, failure }
+    pub(super) fn new(id: Id, spawned_at: &'static Location<'static>, failure: Failure) -> Self {
+        Self {
+            id,
+            spawned_at,
+            failure,
+        }
     }
 
     /// Says whether the task was cancelled: aborted, or dropped with its runtime.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::{block_on, spawn};
+    ///
+    /// let task = spawn_and_abort();
+    /// assert!(block_on(task).unwrap_err().is_cancelled());
+    ///
+    /// fn spawn_and_abort() -> windlass_executor::JoinHandle<()> {
+    ///     block_on(async {
+    ///         let task = spawn(std::future::pending());
+    ///         task.abort();
+    ///         task
+    ///     })
+    /// }
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         matches!(self.failure, Failure::Cancelled)
     }
 
-    /// Says whether the task panicked.
+    /// Says whether the task panicked, in a poll or when its future was dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn};
+    /// let error = block_on(async { spawn(async { panic!() }).await }).unwrap_err();
+    /// assert!(error.is_panic());
+    /// ```
     pub fn is_panic(&self) -> bool {
         matches!(self.failure, Failure::Panicked(_))
     }
@@ -50,11 +95,28 @@ impl JoinError {
     /// # Panics
     ///
     /// If the task did not panic, but was cancelled.
+    ///
+    /// # Examples
+    ///
+    /// A panic that goes on where the task is joined:
+    ///
+    /// ```
+    /// use windlass_executor::{JoinHandle, block_on, spawn};
+    ///
+    /// async fn output_of<T>(task: JoinHandle<T>) -> T {
+    ///     match task.await {
+    ///         Ok(output) => output,
+    ///         Err(error) => std::panic::resume_unwind(error.into_panic()),
+    ///     }
+    /// }
+    ///
+    /// assert_eq!(block_on(async { output_of(spawn(async { 3 })).await }), 3);
+    /// ```
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
         match self.failure {
             Failure::Panicked(payload) => payload,
-            Failure::Cancelled => panic!("task {} did not panic, it was cancelled", self.id),
+            Failure::Cancelled => panic!("this did not panic: {self}"),
         }
     }
 
@@ -63,6 +125,15 @@ impl JoinError {
     /// # Errors
     ///
     /// The error itself, if the task did not panic.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn};
+    /// let error = block_on(async { spawn(async { panic!("no bread") }).await }).unwrap_err();
+    /// let payload = error.try_into_panic().unwrap();
+    /// assert_eq!(payload.downcast_ref(), Some(&"no bread"));
+    /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
         match self.failure {
             Failure::Panicked(payload) => Ok(payload),
@@ -71,8 +142,30 @@ impl JoinError {
     }
 
     /// Says which task it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn};
+    /// let task = block_on(async { spawn(async { panic!() }) });
+    /// let id = task.id();
+    /// assert_eq!(block_on(task).unwrap_err().id(), id);
+    /// ```
     pub fn id(&self) -> Id {
         self.id
+    }
+
+    /// Says which call spawned the task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn};
+    /// let error = block_on(async { spawn(async { panic!() }).await }).unwrap_err();
+    /// assert_eq!(error.spawned_at().file(), file!());
+    /// ```
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.spawned_at
     }
 
     /// Reads the message of the panic, if it is a string.
@@ -87,10 +180,15 @@ impl JoinError {
 
 impl fmt::Display for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "task {}, spawned at {}, ",
+            self.id, self.spawned_at
+        )?;
         match (self.is_panic(), self.message()) {
-            (true, Some(message)) => write!(formatter, "task {} panicked: {message}", self.id),
-            (true, None) => write!(formatter, "task {} panicked", self.id),
-            (false, _) => write!(formatter, "task {} was cancelled", self.id),
+            (true, Some(message)) => write!(formatter, "panicked: {message}"),
+            (true, None) => formatter.write_str("panicked"),
+            (false, _) => formatter.write_str("was cancelled"),
         }
     }
 }

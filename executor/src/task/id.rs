@@ -9,6 +9,16 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 ///
 /// The numbers that one thread gives out rise, but say nothing about the order of spawns of
 /// different threads.
+///
+/// # Examples
+///
+/// ```
+/// # use windlass_executor::{block_on, spawn};
+/// # block_on(async {
+/// let task = spawn(async {});
+/// println!("task {}", task.id());
+/// # });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(NonZeroU64);
 
@@ -41,6 +51,16 @@ impl Id {
     }
 
     /// Gives the number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn};
+    /// # block_on(async {
+    /// let (one, two) = (spawn(async {}), spawn(async {}));
+    /// assert_ne!(one.id().as_u64(), two.id().as_u64());
+    /// # });
+    /// ```
     pub fn as_u64(self) -> u64 {
         self.0.get()
     }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, RawWakerVTable, Waker};
 use std::{fmt, ptr};
@@ -26,6 +26,22 @@ use crate::wait::wait;
 /// # Panics
 ///
 /// A handle that has given its result must not be polled again; doing so panics.
+///
+/// # Examples
+///
+/// ```
+/// use windlass_executor::{block_on, spawn};
+///
+/// block_on(async {
+///     let mut task = spawn(async { 40 + 2 });
+///     assert_eq!((&mut task).await.unwrap(), 42);
+///
+///     let failing = spawn(async { panic!("only the joiner sees this") });
+///     assert!(failing.await.unwrap_err().is_panic());
+///
+///     drop(spawn(async { /* runs on by itself */ }));
+/// });
+/// ```
 pub struct JoinHandle<T> {
     /// The reference to the task, given up together with the handle's claim on the output.
     task: ManuallyDrop<Reference>,
@@ -73,24 +89,85 @@ impl<T> JoinHandle<T> {
 
     /// Asks the task to end: it is not polled again, and its future is dropped where it runs.
     ///
-    /// The handle then gives an error that says so, unless the task was complete before.
+    /// The handle then gives an error that says so, unless the task was complete before. A closure
+    /// of `spawn_blocking` that has started runs on to its end.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn};
+    /// # block_on(async {
+    /// let task = spawn(std::future::pending::<()>());
+    /// task.abort();
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # });
+    /// ```
     pub fn abort(&self) {
         self.task.abort();
     }
 
     /// Makes a handle that can abort the task and be handed around.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn};
+    /// # block_on(async {
+    /// let task = spawn(std::future::pending::<()>());
+    /// let handle = task.abort_handle();
+    /// spawn(async move { handle.abort() });
+    /// assert!(task.await.is_err());
+    /// # });
+    /// ```
     pub fn abort_handle(&self) -> AbortHandle {
         AbortHandle::new(Reference::clone(&self.task))
     }
 
     /// Says whether the task is complete, so that awaiting the handle will not wait.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn, yield_now};
+    /// # block_on(async {
+    /// let task = spawn(async {});
+    /// while !task.is_finished() {
+    ///     yield_now().await;
+    /// }
+    /// # });
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.task.state().is_complete()
     }
 
     /// Says which task it is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn};
+    /// # block_on(async {
+    /// let (one, two) = (spawn(async {}), spawn(async {}));
+    /// assert_ne!(one.id(), two.id());
+    /// # });
+    /// ```
     pub fn id(&self) -> Id {
         self.task.header().id
+    }
+
+    /// Says which call spawned the task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{block_on, spawn};
+    /// # block_on(async {
+    /// let task = spawn(async {});
+    /// assert_eq!(task.spawned_at().line(), line!() - 1);
+    /// # });
+    /// ```
+    pub fn spawned_at(&self) -> &'static Location<'static> {
+        self.task.header().spawned_at
     }
 
     /// Blocks the thread until the task is complete, and gives its output.
@@ -101,6 +178,17 @@ impl<T> JoinHandle<T> {
     /// # Errors
     ///
     /// As awaiting the handle: that the task panicked or was cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// // A worker apart from the one that only runs in `block_on`.
+    /// let runtime = Runtime::builder().workers(2).build()?;
+    /// assert_eq!(runtime.spawn(async { 5 }).wait()?, 5);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn wait(self) -> Result<T, JoinError> {
         wait(self)
     }
@@ -172,7 +260,7 @@ impl<T> Future for JoinHandle<T> {
         let output = unsafe { self.output() };
         // SAFETY: The output is there, of this type, and nobody else will read it.
         let ended = unsafe { output.read() };
-        Poll::Ready(ended.map_err(|failure| JoinError::new(self.id(), failure)))
+        Poll::Ready(ended.map_err(|failure| JoinError::new(self.id(), self.spawned_at(), failure)))
     }
 }
 
@@ -205,6 +293,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
         formatter
             .debug_struct("JoinHandle")
             .field("id", &self.id())
+            .field("spawned_at", &format_args!("{}", self.spawned_at()))
             .finish_non_exhaustive()
     }
 }

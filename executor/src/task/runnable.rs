@@ -1,11 +1,10 @@
 //! The two sides of a task that its executor holds: the right to run it, and the duty to end it.
 
 use std::mem::ManuallyDrop;
-use std::panic::Location;
 
+use super::Slot;
 use super::reference::Reference;
 use super::state::ToClaimed;
-use super::{Id, Slot};
 
 /// The right to poll a task once; at most one exists for each task.
 ///
@@ -24,16 +23,6 @@ impl Runnable {
         let operations = self.0.header().operations;
         // SAFETY: The table is that of the cell, and the reference that of its runnable.
         unsafe { (operations.run)(self.0) }
-    }
-
-    /// Says which task it is.
-    pub(crate) fn id(&self) -> Id {
-        self.0.header().id
-    }
-
-    /// Says where the task was spawned.
-    pub(crate) fn spawned_at(&self) -> &'static Location<'static> {
-        self.0.header().spawned_at
     }
 }
 
@@ -59,23 +48,6 @@ impl Task {
     /// This must be done before the task is shared: before its runnable is queued.
     pub(crate) fn set_slot(&self, slot: Slot) {
         self.0.header().set_slot(slot);
-    }
-
-    /// Cancels the task: drops its future here and now, unless it is being polled.
-    ///
-    /// The same happens if the task is dropped.
-    pub(crate) fn cancel(self) {
-        drop(self);
-    }
-
-    /// Says which task it is.
-    pub(crate) fn id(&self) -> Id {
-        self.0.header().id
-    }
-
-    /// Says where the task was spawned.
-    pub(crate) fn spawned_at(&self) -> &'static Location<'static> {
-        self.0.header().spawned_at
     }
 
     /// Turns the owner's side into a mere reference, for a task that is complete or about to be.

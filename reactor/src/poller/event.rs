@@ -253,6 +253,7 @@ impl Events {
         Ok(())
     }
 
+    /// Makes room for as many events as there is room for, once.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     #[cold]
     fn make_space(&mut self) {

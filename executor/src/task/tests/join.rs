@@ -140,29 +140,33 @@ fn handles_that_join_each_other_are_freed() {
 fn the_error_says_what_happened() {
     let text = error_of_panic(Box::new("words"));
     assert!(text.is_panic() && !text.is_cancelled());
+    let place = text.spawned_at();
     assert_eq!(
         text.to_string(),
-        format!("task {} panicked: words", text.id())
+        format!("task {}, spawned at {place}, panicked: words", text.id())
     );
     let string = error_of_panic(Box::new(String::from("more words")));
     assert!(string.to_string().ends_with("panicked: more words"));
     let other = error_of_panic(Box::new(42));
-    assert_eq!(
-        format!("{other:?}"),
-        format!("JoinError(task {} panicked)", other.id())
-    );
+    assert_eq!(format!("{other:?}"), format!("JoinError({other})"));
+    assert!(other.to_string().ends_with(", panicked"));
     assert_eq!(other.try_into_panic().unwrap().downcast_ref(), Some(&42));
 
     let toy = Arc::new(Toy::default());
     let handle = toy.spawn(std::future::pending::<()>());
-    let id = handle.id();
+    let (id, place) = (handle.id(), handle.spawned_at());
+    assert_eq!((place.file(), place.line()), (file!(), line!() - 2));
+    assert_eq!(handle.abort_handle().spawned_at(), place);
     toy.shut_down();
     toy.run();
     let error = handle.wait().unwrap_err();
-    assert_eq!(error.id(), id);
+    assert_eq!((error.id(), error.spawned_at()), (id, place));
     let error = error.try_into_panic().unwrap_err();
     let error = std::io::Error::from(error);
-    assert_eq!(error.to_string(), format!("task {id} was cancelled"));
+    assert_eq!(
+        error.to_string(),
+        format!("task {id}, spawned at {place}, was cancelled")
+    );
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl Toy {
     /// Ends all tasks that are alive.
     fn shut_down(&self) {
         let live = std::mem::take(&mut *self.live.lock().unwrap());
-        live.into_iter().for_each(|(_, task)| task.cancel());
+        drop(live);
     }
 
     /// Checks that every cell was freed: only they hold the scheduler besides the caller.

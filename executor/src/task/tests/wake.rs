@@ -110,24 +110,6 @@ fn a_task_that_nobody_can_wake_stays_until_shutdown_or_abort() {
     toy.assert_all_freed();
 }
 
-#[test]
-fn the_executor_sees_which_task_it_is() {
-    let toy = Arc::new(Toy::default());
-    let line = line!() + 1;
-    let handle = toy.spawn(async {});
-    let runnable = toy.next().unwrap();
-    assert_eq!(runnable.id(), handle.id());
-    assert_eq!(
-        (runnable.spawned_at().file(), runnable.spawned_at().line()),
-        (file!(), line)
-    );
-    let live = toy.live.lock().unwrap();
-    assert_eq!(live[0].id(), handle.id());
-    assert_eq!(live[0].spawned_at(), runnable.spawned_at());
-    drop(live);
-    toy.shut_down();
-}
-
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn a_task_takes_little_more_memory_than_its_future() {
