@@ -9,10 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use windlass_reactor::Reactor;
 
-/// How many tasks are run before the worker's goal is looked at again.
-const BATCH: usize = 64;
-/// How many tasks of its own a worker runs before it looks at the shared queue.
-const SHARED_QUEUE_INTERVAL: u32 = 61;
+/// How many tasks of its own a worker runs before it looks at its goal and at the shared queue.
+const BATCH: usize = 61;
 /// How many tasks a worker takes from the shared queue at once, at the most.
 const LARGEST_PART: usize = 128;
 
@@ -34,8 +32,6 @@ pub(crate) struct Worker {
     pinned: Arc<Pinned>,
     reactor: Reactor,
     pace: Pace,
-    /// How many polls are left before the shared queue has its turn.
-    until_shared: u32,
     /// It was woken by somebody, and has not found work since: see `idle`.
     is_searching: bool,
 }
@@ -53,7 +49,6 @@ impl Worker {
             pinned,
             reactor,
             pace: Pace::new(),
-            until_shared: SHARED_QUEUE_INTERVAL,
             is_searching: false,
         }
     }
@@ -71,7 +66,9 @@ impl Worker {
                 return output;
             }
             let nothing_left = self.run_batch();
-            if nothing_left && !goal.is_due() {
+            if !nothing_left {
+                self.take_from_others(usize::MAX, 1);
+            } else if !goal.is_due() {
                 self.sleep(goal);
             }
         }
@@ -100,7 +97,7 @@ impl Worker {
             Self::put_back(yielded);
         }
         if self.pace.is_due() {
-            self.look_at_io();
+            self.turn(Some(Duration::ZERO));
         }
     }
 
@@ -109,14 +106,9 @@ impl Worker {
         context::with_queues(|queues| queues.push(yielded));
     }
 
-    /// Finds the next task: mostly among its own, now and then elsewhere first.
+    /// Finds the next task: among its own, or else elsewhere.
     #[inline(always)]
     fn next_task(&mut self) -> Option<Next> {
-        self.until_shared -= 1;
-        if self.until_shared == 0 {
-            self.until_shared = SHARED_QUEUE_INTERVAL;
-            self.take_from_others(usize::MAX, 1);
-        }
         let own = context::with_queues(Queues::pop);
         if own.is_some() || !self.is_there_work() {
             return own;
@@ -155,12 +147,6 @@ impl Worker {
         }
     }
 
-    /// Takes in what is ready and due, without waiting.
-    #[inline(never)]
-    fn look_at_io(&mut self) {
-        self.turn(Some(Duration::ZERO));
-    }
-
     /// Sleeps in the reactor until there is something to do.
     fn sleep<G: Goal>(&mut self, goal: &G) {
         if std::mem::take(&mut self.is_searching) {
@@ -178,7 +164,8 @@ impl Worker {
         self.is_searching = self.shared.idle.end_sleep(self.index) == Woken::ToSearch;
     }
 
-    #[inline(always)]
+    /// Takes in what is ready and due, and waits for it as long as `timeout`.
+    #[inline(never)]
     fn turn(&mut self, timeout: Option<Duration>) {
         if let Err(error) = self.reactor.turn(timeout) {
             self.fail(&error);

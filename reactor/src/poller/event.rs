@@ -235,16 +235,11 @@ impl Events {
         read: impl Fn(&KernelEvent) -> (Token, Flags),
     ) -> io::Result<()> {
         if self.space.len() != self.capacity {
-            self.space
-                .resize_with(self.capacity, std::mem::MaybeUninit::uninit);
+            self.make_space();
         }
         for event in wait(&mut self.space)? {
             let (token, flags) = read(event);
-            if token == Token::RESERVED {
-                self.notified = true;
-            } else {
-                self.list.push(Event { token, flags });
-            }
+            self.push(token, flags);
         }
         Ok(())
     }
