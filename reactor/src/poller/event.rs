@@ -239,7 +239,11 @@ impl Events {
         }
         for event in wait(&mut self.space)? {
             let (token, flags) = read(event);
-            self.push(token, flags);
+            if token == Token::RESERVED {
+                self.notified = true;
+            } else {
+                self.list.push(Event { token, flags });
+            }
         }
         Ok(())
     }
