@@ -16,7 +16,7 @@ pub(crate) struct Wakes {
 impl Wakes {
     #[inline]
     pub(crate) fn push(&mut self, waker: Waker) {
-        if self.first.is_none() && self.rest.is_empty() {
+        if self.first.is_none() {
             self.first = Some(waker);
         } else {
             self.rest.push_back(waker);
