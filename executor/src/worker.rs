@@ -9,12 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use windlass_reactor::Reactor;
 
-/// How many tasks are run before the worker's goal is looked at again.
-const BATCH: usize = 64;
+/// How many tasks of its own a worker runs before it looks at its goal and at the shared queue.
+const BATCH: usize = 61;
 /// How many tasks are run in a pass, after which I/O may be due, at the most.
 const LONGEST_PASS: usize = 64;
-/// How many tasks of its own a worker runs before it looks at the shared queue.
-const SHARED_QUEUE_INTERVAL: u32 = 61;
 /// How many tasks a worker takes from the shared queue at once, at the most.
 const LARGEST_PART: usize = 128;
 
@@ -36,10 +34,8 @@ pub(crate) struct Worker {
     pinned: Arc<Pinned>,
     reactor: Reactor,
     pace: Pace,
-    /// How many polls are left of the pass over the tasks that were ready at its beginning.
+    /// How many tasks are left of those that were ready when I/O was looked at last.
     pass: usize,
-    /// How many polls are left before the shared queue has its turn.
-    until_shared: u32,
     /// It was woken by somebody, and has not found work since: see `idle`.
     is_searching: bool,
 }
@@ -58,7 +54,6 @@ impl Worker {
             reactor,
             pace: Pace::new(),
             pass: 1,
-            until_shared: SHARED_QUEUE_INTERVAL,
             is_searching: false,
         }
     }
@@ -78,7 +73,9 @@ impl Worker {
                 return output;
             }
             let nothing_left = self.run_batch();
-            if nothing_left && !goal.is_due() {
+            if !nothing_left {
+                self.take_from_others(usize::MAX, 1);
+            } else if !goal.is_due() {
                 self.sleep(goal);
             }
         }
@@ -92,6 +89,10 @@ impl Worker {
                 return true;
             };
             self.end_search();
+            if self.pass == 0 {
+                self.begin_pass();
+            }
+            self.pass -= 1;
             self.run_task(next);
         }
         false
@@ -106,20 +107,17 @@ impl Worker {
         if let Some(yielded) = yielded {
             Self::put_back(yielded);
         }
-        self.pass -= 1;
-        if self.pass == 0 {
-            self.end_pass();
-        }
     }
 
     /// What was ready when I/O was looked at last has had its turn: looks at I/O again if that is
     /// some time ago. Whatever is ready now would wait for those before it anyway.
     #[inline(never)]
-    fn end_pass(&mut self) {
-        self.pass = context::with_queues(|queues| queues.len()).clamp(1, LONGEST_PASS);
+    fn begin_pass(&mut self) {
         if self.pace.is_due() {
-            self.look_at_io();
+            self.turn(Some(Duration::ZERO));
         }
+        let ready = context::with_queues(|queues| queues.len());
+        self.pass = (ready + 1).min(LONGEST_PASS);
     }
 
     #[inline(never)]
@@ -127,14 +125,9 @@ impl Worker {
         context::with_queues(|queues| queues.push(yielded));
     }
 
-    /// Finds the next task: mostly among its own, now and then elsewhere first.
+    /// Finds the next task: among its own, or else elsewhere.
     #[inline(always)]
     fn next_task(&mut self) -> Option<Next> {
-        self.until_shared -= 1;
-        if self.until_shared == 0 {
-            self.until_shared = SHARED_QUEUE_INTERVAL;
-            self.take_from_others(usize::MAX, 1);
-        }
         let own = context::with_queues(Queues::pop);
         if own.is_some() || !self.is_there_work() {
             return own;
@@ -173,12 +166,6 @@ impl Worker {
         }
     }
 
-    /// Takes in what is ready and due, without waiting.
-    #[inline(never)]
-    fn look_at_io(&mut self) {
-        self.turn(Some(Duration::ZERO));
-    }
-
     /// Sleeps in the reactor until there is something to do.
     fn sleep<G: Goal>(&mut self, goal: &G) {
         if std::mem::take(&mut self.is_searching) {
@@ -196,12 +183,14 @@ impl Worker {
         self.is_searching = self.shared.idle.end_sleep(self.index) == Woken::ToSearch;
     }
 
-    #[inline(always)]
+    /// Takes in what is ready and due, and waits for it as long as `timeout`.
+    #[inline(never)]
     fn turn(&mut self, timeout: Option<Duration>) {
         if let Err(error) = self.reactor.turn(timeout) {
             self.fail(&error);
         }
         self.pace.restart();
+        self.pass = 1;
     }
 
     /// The set of descriptors itself is broken: no I/O of this worker can go on.
