@@ -69,6 +69,11 @@ impl Queues {
         }
     }
 
+    /// Returns how many tasks are ready here.
+    pub(crate) fn len(&self) -> usize {
+        self.ready.len() + self.pinned_ready.len()
+    }
+
     /// Puts a task that yielded behind the others.
     pub(crate) fn push(&mut self, next: Next) {
         match next {

@@ -225,6 +225,15 @@ mod loom_models {
         }
     }
 
+    /// Three threads have more interleavings than there is time for: those with up to two
+    /// preemptions are tried, for half a minute at the most.
+    fn bounded() -> loom::model::Builder {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(2);
+        builder.max_duration = Some(std::time::Duration::from_secs(30));
+        builder
+    }
+
     #[test]
     fn loom_a_push_wakes_the_only_worker() {
         loom::model(|| {
@@ -240,7 +249,7 @@ mod loom_models {
 
     #[test]
     fn loom_two_producers_leave_no_work_behind() {
-        loom::model(|| {
+        bounded().check(|| {
             let model = Model::new(1);
             let producer = {
                 let model = model.clone();
@@ -265,9 +274,7 @@ mod loom_models {
     /// Each of two workers stays with the first work that it finds: so both must be woken.
     #[test]
     fn loom_a_second_worker_comes_for_what_the_first_leaves() {
-        let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(1);
-        builder.check(|| {
+        bounded().check(|| {
             let model = Model::new(2);
             let workers: Vec<_> = (0..2)
                 .map(|worker| {

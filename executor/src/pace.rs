@@ -1,20 +1,21 @@
-//! When a busy worker looks at I/O: by elapsed time, with few looks at the clock.
+//! When a busy worker looks at I/O: after a pass over what is ready, if time has elapsed; with few
+//! looks at the clock.
 
 use std::time::{Duration, Instant};
 
 /// How long tasks run before I/O is looked at.
 const INTERVAL: Duration = Duration::from_micros(50);
-/// How many polls are made between two looks at the clock, at the most.
+/// How many passes are made between two looks at the clock, at the most.
 const LONGEST_STRIDE: u32 = 32;
 
-/// Says when I/O is due. The clock is read once in a stride of polls, which is lengthened while
-/// polls are short and shortened when they are not.
+/// Says when I/O is due. The clock is read once in a stride of passes, which is lengthened while
+/// passes are short and shortened when they are not.
 #[derive(Debug)]
 pub(crate) struct Pace {
     /// When I/O was looked at, or the first look at the clock after that.
     since: Option<Instant>,
     stride: u32,
-    /// How many polls of the stride are left.
+    /// How many passes of the stride are left.
     left: u32,
 }
 
@@ -27,7 +28,7 @@ impl Pace {
         }
     }
 
-    /// Notes that a task was polled; says whether I/O is due.
+    /// Notes that all that was ready has had its turn; says whether I/O is due.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
         self.left -= 1;

@@ -11,6 +11,8 @@ use windlass_reactor::Reactor;
 
 /// How many tasks are run before the worker's goal is looked at again.
 const BATCH: usize = 64;
+/// How many tasks are run in a pass, after which I/O may be due, at the most.
+const LONGEST_PASS: usize = 64;
 /// How many tasks of its own a worker runs before it looks at the shared queue.
 const SHARED_QUEUE_INTERVAL: u32 = 61;
 /// How many tasks a worker takes from the shared queue at once, at the most.
@@ -34,6 +36,8 @@ pub(crate) struct Worker {
     pinned: Arc<Pinned>,
     reactor: Reactor,
     pace: Pace,
+    /// How many polls are left of the pass over the tasks that were ready at its beginning.
+    pass: usize,
     /// How many polls are left before the shared queue has its turn.
     until_shared: u32,
     /// It was woken by somebody, and has not found work since: see `idle`.
@@ -53,6 +57,7 @@ impl Worker {
             pinned,
             reactor,
             pace: Pace::new(),
+            pass: 1,
             until_shared: SHARED_QUEUE_INTERVAL,
             is_searching: false,
         }
@@ -101,6 +106,17 @@ impl Worker {
         if let Some(yielded) = yielded {
             Self::put_back(yielded);
         }
+        self.pass -= 1;
+        if self.pass == 0 {
+            self.end_pass();
+        }
+    }
+
+    /// What was ready when I/O was looked at last has had its turn: looks at I/O again if that is
+    /// some time ago. Whatever is ready now would wait for those before it anyway.
+    #[inline(never)]
+    fn end_pass(&mut self) {
+        self.pass = context::with_queues(|queues| queues.len()).clamp(1, LONGEST_PASS);
         if self.pace.is_due() {
             self.look_at_io();
         }

@@ -10,6 +10,7 @@ use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::TcpStream as StdTcpStream;
 use std::os::fd::AsFd;
 use windlass_net::{Shutdown, TcpStream};
+use windlass_reactor::Poller;
 use windlass_reactor::time::timeout;
 
 /// Runs `case` on a stream that has never waited, and on one that has.
@@ -21,6 +22,13 @@ fn on_both(case: &impl AsyncFn(&TcpStream, &StdTcpStream)) {
         register(&stream).await;
         case(&stream, &peer).await;
     });
+}
+
+/// Says whether a short read counts as all there was: it does not where urgent data, at which reads
+/// end, come without being told of, since what is behind them may be no new event.
+fn short_reads_count() -> bool {
+    let features = Poller::new().unwrap().features();
+    features.priority || !features.native_edges
 }
 
 /// Has the stream wait once, so that the reactor knows it.
@@ -155,7 +163,8 @@ fn only_sockets_that_nobody_else_has_seen_count_as_drained() {
     }
     run(async {
         let (stream, peer) = pair_with_std().await;
-        assert!(counts_as_drained(&stream, &peer).await);
+        let counts = counts_as_drained(&stream, &peer).await;
+        assert_eq!(counts, short_reads_count());
         stream.as_fd();
         assert!(!counts_as_drained(&stream, &peer).await);
 
@@ -253,7 +262,8 @@ fn trying_and_waiting_go_together() {
             }
         }
         // After a short read there is nothing, and so no readiness.
-        assert!(timeout(MOMENT, stream.readable()).await.is_err());
+        let silent = timeout(MOMENT, stream.readable()).await.is_err();
+        assert!(silent || !short_reads_count());
     });
 }
 

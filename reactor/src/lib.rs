@@ -1,5 +1,5 @@
-//! Waits for descriptors and deadlines on epoll, /dev/poll or poll(2), chosen at run time, and
-//! wakes the futures that wait for them.
+//! Waits for descriptors and deadlines on epoll, kqueue, /dev/poll or poll(2), chosen at run time,
+//! and wakes the futures that wait for them.
 //!
 //! The life of one event, which is also the order to read this crate in:
 //!

@@ -1,4 +1,5 @@
-//! Ends a wait from any thread: an eventfd or a pipe, chosen independently of the mechanism.
+//! Ends a wait from any thread: an eventfd or a pipe, chosen independently of the mechanism, or an
+//! event that the mechanism has for that.
 //!
 //! Most notifications make no system call, since one word says whether the waiting thread is in
 //! the kernel and whether it has been told already:
@@ -20,7 +21,7 @@
 //!    word are sequentially consistent read-modify-writes, so that of notifying and going to sleep
 //!    one comes first for everybody.
 
-use crate::poller::{Features, Mode, NotifierKind};
+use crate::poller::{Backend, Mechanism, Mode, NotifierKind, Trigger, notifier_unavailable};
 use crate::sync::{AtomicU32, Ordering};
 use crate::sys;
 use std::io;
@@ -98,6 +99,7 @@ enum Channel {
         counter: OwnedFd,
         drained: bool,
     },
+    User(Trigger),
     Pipe {
         read_end: OwnedFd,
         write_end: OwnedFd,
@@ -105,13 +107,24 @@ enum Channel {
 }
 
 impl Notifier {
-    /// Opens a notifier of the given kind.
-    pub(crate) fn open(kind: NotifierKind) -> io::Result<Self> {
+    /// Opens a notifier of the given kind for `mechanism`.
+    ///
+    /// The error says which kinds work with it.
+    pub(crate) fn open(kind: NotifierKind, mechanism: &Mechanism) -> io::Result<Self> {
+        Self::try_open(kind, mechanism).map_err(|error| {
+            let mut works = NotifierKind::ALL.to_vec();
+            works.retain(|other| *other != kind && Self::try_open(*other, mechanism).is_ok());
+            notifier_unavailable(kind, mechanism.backend(), &works, &error)
+        })
+    }
+
+    fn try_open(kind: NotifierKind, mechanism: &Mechanism) -> io::Result<Self> {
         let channel = match kind {
             NotifierKind::Eventfd => Channel::Eventfd {
                 counter: sys::eventfd::create()?,
                 drained: true,
             },
+            NotifierKind::User => Channel::User(mechanism.trigger()?),
             NotifierKind::Pipe => {
                 let (read_end, write_end) = sys::pipe::create()?;
                 Channel::Pipe {
@@ -126,36 +139,46 @@ impl Notifier {
         })
     }
 
-    /// Opens the cheapest that works here; a sandbox may refuse eventfd.
-    pub(crate) fn open_first() -> io::Result<Self> {
-        Self::open(NotifierKind::Eventfd).or_else(|_| Self::open(NotifierKind::Pipe))
+    /// Opens the cheapest that works here; a sandbox may refuse eventfd, and old systems have no
+    /// event to trigger.
+    pub(crate) fn open_first(mechanism: &Mechanism) -> io::Result<Self> {
+        let cheapest = match mechanism.backend() {
+            Backend::Kqueue => NotifierKind::User,
+            _ => NotifierKind::Eventfd,
+        };
+        Self::try_open(cheapest, mechanism)
+            .or_else(|_| Self::try_open(NotifierKind::Pipe, mechanism))
     }
 
     pub(crate) fn kind(&self) -> NotifierKind {
         match self.channel {
             Channel::Eventfd { .. } => NotifierKind::Eventfd,
+            Channel::User(_) => NotifierKind::User,
             Channel::Pipe { .. } => NotifierKind::Pipe,
         }
     }
 
-    /// The descriptor that becomes readable.
-    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+    /// The descriptor that becomes readable, if it takes one.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match &self.channel {
-            Channel::Eventfd { counter, .. } => counter.as_fd(),
-            Channel::Pipe { read_end, .. } => read_end.as_fd(),
+            Channel::Eventfd { counter, .. } => Some(counter.as_fd()),
+            Channel::User(_) => None,
+            Channel::Pipe { read_end, .. } => Some(read_end.as_fd()),
         }
     }
 
     /// How the descriptor is to be registered.
     ///
     /// Each write to an eventfd is an edge for Linux's epoll whether or not the counter was read,
-    /// so that there it need not be. Everything else is level-triggered, and drained.
-    pub(crate) fn mode(&mut self, features: Features) -> Mode {
+    /// so that there it need not be. Everything else is drained; it is level-triggered, but on
+    /// kqueue, where a level is ready in the eyes of an outside loop until the next wait has looked.
+    pub(crate) fn mode(&mut self, backend: Backend) -> Mode {
         match &mut self.channel {
-            Channel::Eventfd { drained, .. } if features.native_edges => {
+            Channel::Eventfd { drained, .. } if backend == Backend::Epoll => {
                 *drained = false;
                 Mode::Edge
             }
+            _ if backend == Backend::Kqueue => Mode::Edge,
             _ => Mode::Level,
         }
     }
@@ -200,6 +223,8 @@ impl Notifier {
         let _ = match &self.channel {
             Channel::Eventfd { drained: false, .. } => Ok(()),
             Channel::Eventfd { counter, .. } => sys::eventfd::take(counter.as_fd()),
+            // Its report takes the trigger back.
+            Channel::User(_) => Ok(()),
             Channel::Pipe { read_end, .. } => {
                 sys::file::read(read_end.as_fd(), &mut [0; 64]).map(drop)
             }
@@ -210,6 +235,7 @@ impl Notifier {
     fn write(&self) -> io::Result<()> {
         match &self.channel {
             Channel::Eventfd { counter, .. } => sys::eventfd::add(counter.as_fd()),
+            Channel::User(trigger) => trigger.fire(),
             Channel::Pipe { write_end, .. } => match sys::file::write(write_end.as_fd(), &[1]) {
                 // A full pipe ends the wait as well.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),

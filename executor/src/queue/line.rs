@@ -39,6 +39,11 @@ impl<T> Line<T> {
     }
 
     #[inline]
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.rest.len()
+    }
+
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none() && self.rest.is_empty()
     }

@@ -18,6 +18,8 @@ use std::str::FromStr;
 pub enum Backend {
     /// epoll(7): Linux.
     Epoll,
+    /// kqueue(2): FreeBSD, macOS and its kin, NetBSD, OpenBSD, DragonFly.
+    Kqueue,
     /// /dev/poll: Solaris and illumos.
     DevPoll,
     /// poll(2): every Unix; the cost of a wait grows with the number of descriptors.
@@ -26,12 +28,18 @@ pub enum Backend {
 
 impl Backend {
     /// Every back end that this crate knows, on whatever system, fastest first.
-    pub const ALL: &'static [Backend] = &[Backend::Epoll, Backend::DevPoll, Backend::Poll];
+    pub const ALL: &'static [Backend] = &[
+        Backend::Epoll,
+        Backend::Kqueue,
+        Backend::DevPoll,
+        Backend::Poll,
+    ];
 
     /// Returns the name, as in `WINDLASS_BACKEND`.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Epoll => "epoll",
+            Backend::Kqueue => "kqueue",
             Backend::DevPoll => "devpoll",
             Backend::Poll => "poll",
         }
@@ -67,18 +75,25 @@ impl FromStr for Backend {
 pub enum NotifierKind {
     /// eventfd(2): Linux and illumos.
     Eventfd,
+    /// An event of our own in the queue, `EVFILT_USER`: kqueue, except on old systems.
+    User,
     /// A pipe: every Unix.
     Pipe,
 }
 
 impl NotifierKind {
     /// Every kind that this crate knows, on whatever system, cheapest first.
-    pub const ALL: &'static [NotifierKind] = &[NotifierKind::Eventfd, NotifierKind::Pipe];
+    pub const ALL: &'static [NotifierKind] = &[
+        NotifierKind::Eventfd,
+        NotifierKind::User,
+        NotifierKind::Pipe,
+    ];
 
     /// Returns the name, as in `WINDLASS_NOTIFIER`.
     pub fn name(self) -> &'static str {
         match self {
             NotifierKind::Eventfd => "eventfd",
+            NotifierKind::User => "user",
             NotifierKind::Pipe => "pipe",
         }
     }
@@ -166,6 +181,23 @@ pub(super) fn unavailable(backend: Backend, error: &io::Error) -> io::Error {
         error.kind(),
         format!(
             "the back end {backend} does not work here: {error}; available are: {}",
+            works.join(", ")
+        ),
+    )
+}
+
+/// The error for a notifier that was asked for by name and does not work with `backend` here.
+pub(crate) fn notifier_unavailable(
+    kind: NotifierKind,
+    backend: Backend,
+    works: &[NotifierKind],
+    error: &io::Error,
+) -> io::Error {
+    let works: Vec<_> = works.iter().map(|kind| kind.name()).collect();
+    io::Error::new(
+        error.kind(),
+        format!(
+            "the notifier {kind} does not work with the back end {backend} here: {error}; available are: {}",
             works.join(", ")
         ),
     )

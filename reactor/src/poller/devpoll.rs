@@ -70,6 +70,7 @@ impl Contract for DevPoll {
         priority: true,
         // Only illumos has a bit for it.
         read_closed: false,
+        passing_errors: true,
     };
 
     fn open() -> io::Result<Self> {

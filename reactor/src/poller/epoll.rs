@@ -33,6 +33,7 @@ impl Contract for Epoll {
         native_edges: true,
         priority: true,
         read_closed: true,
+        passing_errors: true,
     };
 
     fn open() -> io::Result<Self> {

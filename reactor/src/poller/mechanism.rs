@@ -2,7 +2,7 @@
 
 #[cfg(doc)]
 use super::Event;
-use super::{Backend, DevPoll, Epoll, Events, Interest, Mode, Poll, Token};
+use super::{Backend, DevPoll, Epoll, Events, Interest, Kqueue, Mode, Poll, Token, Trigger};
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::time::Duration;
@@ -20,6 +20,10 @@ pub struct Features {
     /// A peer that will send no more is reported: [`Event::is_read_closed`]. Without it a read
     /// that gives 0 tells.
     pub read_closed: bool,
+    /// An error that ends nothing, as that of a datagram which was refused, is told from readiness:
+    /// [`Event::is_error`]. Without it the directions that are registered become ready, and what is
+    /// tried next returns the error.
+    pub passing_errors: bool,
 }
 
 /// What one registration wants.
@@ -51,7 +55,8 @@ pub(crate) enum Effect {
 /// - `add` of what is in the set is `AlreadyExists`; `modify`, `rearm` and `remove` of what isn't
 ///   are `NotFound`; regular files and directories are `Unsupported`. An error changes nothing.
 /// - Once `remove` has returned, no batch that is handed out has the token.
-/// - Errors and hang-ups are reported whatever the interest; they concern both directions. A peer
+/// - Errors and hang-ups are reported whatever the interest; they concern both directions. An error
+///   that ends nothing is told from readiness where [`Features::passing_errors`] says so. A peer
 ///   that only stops sending closes the read half and leaves the write half alone.
 /// - A pipe that nobody reads from any more has an error to report to its writing end; where pipes
 ///   are streams it is a hang-up.
@@ -89,12 +94,18 @@ pub(crate) trait Contract: Sized {
 
     /// How many times the interest of a registered descriptor was changed where the kernel sees it.
     fn interest_changes(&self) -> u64;
+
+    /// Makes what ends a wait without a descriptor of its own, where the mechanism has that.
+    fn trigger(&self) -> io::Result<Trigger> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// The mechanism in use: one match instead of a trait object.
 #[derive(Debug)]
 pub(crate) enum Mechanism {
     Epoll(Epoll),
+    Kqueue(Kqueue),
     DevPoll(DevPoll),
     Poll(Poll),
 }
@@ -103,6 +114,7 @@ macro_rules! dispatch {
     ($mechanism:expr, $one:ident => $call:expr) => {
         match $mechanism {
             Mechanism::Epoll($one) => $call,
+            Mechanism::Kqueue($one) => $call,
             Mechanism::DevPoll($one) => $call,
             Mechanism::Poll($one) => $call,
         }
@@ -113,6 +125,7 @@ impl Mechanism {
     pub(crate) fn open(backend: Backend) -> io::Result<Self> {
         match backend {
             Backend::Epoll => Epoll::open().map(Mechanism::Epoll),
+            Backend::Kqueue => Kqueue::open().map(Mechanism::Kqueue),
             Backend::DevPoll => DevPoll::open().map(Mechanism::DevPoll),
             Backend::Poll => Poll::open().map(Mechanism::Poll),
         }
@@ -121,6 +134,7 @@ impl Mechanism {
     pub(crate) fn backend(&self) -> Backend {
         match self {
             Mechanism::Epoll(_) => Backend::Epoll,
+            Mechanism::Kqueue(_) => Backend::Kqueue,
             Mechanism::DevPoll(_) => Backend::DevPoll,
             Mechanism::Poll(_) => Backend::Poll,
         }
@@ -164,5 +178,9 @@ impl Mechanism {
 
     pub(crate) fn interest_changes(&self) -> u64 {
         dispatch!(self, one => one.interest_changes())
+    }
+
+    pub(crate) fn trigger(&self) -> io::Result<Trigger> {
+        dispatch!(self, one => one.trigger())
     }
 }

@@ -12,33 +12,48 @@ mod interest;
 mod mechanism;
 mod poll;
 
-// The one table that names platforms: which mechanisms a system can have. Whether one works is
-// found out at run time, by opening it.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-mod absent;
-// For kernels that keep the set themselves, and have it changed while a thread waits.
+// For epoll, whose kernel takes no notice of our table when it hands out events.
 #[cfg_attr(not(any(target_os = "linux", target_os = "android")), allow(dead_code))]
 mod departures;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod epoll;
 
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-use absent::Absent as Epoll;
+// The one table that names platforms: which mechanisms a system can have, absent where it has not.
+// Whether one works is found out at run time, by opening it.
+#[cfg_attr(
+    not(any(target_os = "linux", target_os = "android")),
+    path = "absent.rs"
+)]
+mod epoll;
+#[cfg_attr(
+    not(any(
+        target_vendor = "apple",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "dragonfly",
+        all(target_os = "linux", windlass_kqueue)
+    )),
+    path = "absent.rs"
+)]
+mod kqueue;
+
 use devpoll::DevPoll;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 use epoll::Epoll;
+use kqueue::Kqueue;
 use poll::Poll;
 
+pub(crate) use backend::notifier_unavailable;
 pub use backend::{Backend, NotifierKind, UnknownName};
 pub use error::{Refusal, RegisterError};
 pub use event::{Event, Events, Token};
 pub use interest::{Interest, Mode};
+pub(crate) use kqueue::Trigger;
 pub use mechanism::Features;
+pub(crate) use mechanism::Mechanism;
 
 use crate::clock::Moment;
 use crate::notifier::Notifier;
 pub(crate) use event::Flags;
-use mechanism::{Effect, Mechanism, Registration};
+use mechanism::{Effect, Registration};
 use parking_lot::Mutex;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -110,11 +125,12 @@ impl Poller {
     ///
     /// # Errors
     ///
-    /// The system's error if one of them doesn't work here.
+    /// The system's error if one of them doesn't work here; the text lists those that do.
     pub fn with_notifier(backend: Backend, notifier: NotifierKind) -> io::Result<Self> {
         let mechanism =
             Mechanism::open(backend).map_err(|error| backend::unavailable(backend, &error))?;
-        Self::assemble(mechanism, Notifier::open(notifier)?)
+        let notifier = Notifier::open(notifier, &mechanism)?;
+        Self::assemble(mechanism, notifier)
     }
 
     fn open_first() -> io::Result<Mechanism> {
@@ -130,21 +146,22 @@ impl Poller {
 
     fn with_mechanism(mechanism: Mechanism) -> io::Result<Self> {
         let notifier = match backend::from_environment("WINDLASS_NOTIFIER")? {
-            Some(kind) => Notifier::open(kind)?,
-            None => Notifier::open_first()?,
+            Some(kind) => Notifier::open(kind, &mechanism)?,
+            None => Notifier::open_first(&mechanism)?,
         };
         Self::assemble(mechanism, notifier)
     }
 
     fn assemble(mechanism: Mechanism, mut notifier: Notifier) -> io::Result<Self> {
-        let features = mechanism.features();
         let wanted = Registration {
             token: Token::RESERVED,
             interest: Interest::READABLE,
-            mode: notifier.mode(features),
+            mode: notifier.mode(mechanism.backend()),
         };
-        let effect = mechanism.add(notifier.descriptor().as_raw_fd(), wanted)?;
-        debug_assert_eq!(effect, Effect::Immediate, "nobody waits yet");
+        if let Some(descriptor) = notifier.descriptor() {
+            let effect = mechanism.add(descriptor.as_raw_fd(), wanted)?;
+            debug_assert_eq!(effect, Effect::Immediate, "nobody waits yet");
+        }
         Ok(Self {
             mechanism,
             notifier,

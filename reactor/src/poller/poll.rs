@@ -38,6 +38,7 @@ impl Contract for Poll {
         native_edges: false,
         priority: true,
         read_closed: sys::POLLRDHUP != 0,
+        passing_errors: true,
     };
 
     fn open() -> io::Result<Self> {

@@ -61,6 +61,9 @@ struct Registration {
     token: Token,
     fd: RawFd,
     interest: Interest,
+    /// Urgent data end a read early, with more behind them that is no new edge, and the reactor does
+    /// not tell of them: they may always be there.
+    may_hide_urgent: bool,
 }
 
 impl Source {
@@ -169,11 +172,13 @@ impl Source {
             let interest = reactor.interest_for(direction.interest());
             let token = reactor.register(self, fd, interest)?;
             let fd = fd.as_raw_fd();
+            let features = reactor.features();
             let registration = state.registration.insert(Registration {
                 reactor,
                 token,
                 fd,
                 interest,
+                may_hide_urgent: features.native_edges && !features.priority,
             });
             // Looked at now, for it may have been left before the source was in.
             if registration.reactor.is_attended() {
@@ -189,11 +194,12 @@ impl Source {
     pub(crate) fn take_event(&self, event: &Event, wakes: &mut Wakes) {
         let mut state = self.state.lock();
         let registration = state.registration.as_ref();
-        if registration.is_none_or(|now| now.token != event.token()) {
+        let Some(registration) = registration.filter(|now| now.token == event.token()) else {
             return;
-        }
+        };
         if event.is_readable() || event.is_priority() {
-            self.readiness(Direction::Read).note_read(event);
+            let urgent = registration.may_hide_urgent;
+            self.readiness(Direction::Read).note_read(event, urgent);
         }
         if event.is_readable() {
             state.waiters.take(Direction::Read, wakes);

@@ -3,7 +3,7 @@
 //! | bits | name | meaning |
 //! | --- | --- | --- |
 //! | 0 | [`READY`] | an operation may succeed: an event said so, or none was tried yet |
-//! | 2 | [`URGENT`] | urgent data are pending |
+//! | 2 | [`URGENT`] | urgent data may be pending |
 //! | 3, 5 | [`UNUSUAL`] | the peer has closed, or there is an error: sticky |
 //! | 6 to 63 | generation | counts the events; at one a nanosecond it wraps after 9 years |
 //!
@@ -66,10 +66,12 @@ impl Readiness {
         self.add(READY);
     }
 
-    /// Rule 1, for the read direction, of which events tell more.
+    /// Rule 1, for the read direction, of which events tell more; `urgent` says that there may be
+    /// urgent data that the event does not tell of.
     #[inline]
-    pub(crate) fn note_read(&self, event: &Event) {
-        self.add(u64::from(event.bits()) & (READY | URGENT | UNUSUAL));
+    pub(crate) fn note_read(&self, event: &Event, urgent: bool) {
+        let told = u64::from(event.bits()) & (READY | URGENT | UNUSUAL);
+        self.add(told | (URGENT * u64::from(urgent)));
     }
 
     #[inline]
@@ -150,7 +152,7 @@ mod tests {
             (Flags::READABLE.and(Flags::PRIORITY), false),
         ] {
             let readiness = Readiness::default();
-            readiness.note_read(&event(flags));
+            readiness.note_read(&event(flags), false);
             readiness.clear_drained(readiness.seen());
             assert_eq!(readiness.seen().is_ready(), !is_believed, "{flags:?}");
             readiness.clear(readiness.seen());
@@ -159,9 +161,19 @@ mod tests {
     }
 
     #[test]
+    fn drained_is_not_believed_where_urgent_data_may_hide() {
+        let readiness = Readiness::default();
+        readiness.note_read(&event(Flags::READABLE), true);
+        readiness.clear_drained(readiness.seen());
+        assert!(readiness.seen().is_ready());
+        readiness.clear(readiness.seen());
+        assert!(!readiness.seen().is_ready(), "WouldBlock is believed");
+    }
+
+    #[test]
     fn what_is_over_stays_over_and_what_is_urgent_does_not() {
         let readiness = Readiness::default();
-        readiness.note_read(&event(Flags::READ_CLOSED.and(Flags::PRIORITY)));
+        readiness.note_read(&event(Flags::READ_CLOSED.and(Flags::PRIORITY)), false);
         readiness.clear(readiness.seen());
         let seen = readiness.seen();
         assert!(seen.0 & UNUSUAL != 0 && seen.0 & URGENT == 0, "{seen:?}");
@@ -171,7 +183,7 @@ mod tests {
     fn urgent_data_alone_are_no_readiness_to_read() {
         let readiness = Readiness::default();
         readiness.clear(readiness.seen());
-        readiness.note_read(&event(Flags::PRIORITY));
+        readiness.note_read(&event(Flags::PRIORITY), false);
         assert!(!readiness.seen().is_ready());
     }
 }

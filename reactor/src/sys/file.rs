@@ -59,6 +59,26 @@ pub(crate) fn set_close_on_exec(fd: BorrowedFd<'_>) -> io::Result<()> {
 pub(crate) struct Identity {
     device: u64,
     number: u64,
+    sort: Sort,
+}
+
+impl Identity {
+    /// Returns what sort of file it is.
+    #[allow(dead_code)] // Not every mechanism minds.
+    pub(crate) fn sort(self) -> Sort {
+        self.sort
+    }
+}
+
+/// The sorts of file that are waited for, as far as their ends differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    /// A socket, whose two halves end one by one.
+    Socket,
+    /// A pipe or FIFO, of which there is nothing left when the other end is gone.
+    Pipe,
+    /// A device, a counter or the like.
+    Other,
 }
 
 /// The kinds of file that no readiness mechanism can wait for; see [`identify`].
@@ -76,9 +96,14 @@ pub(crate) fn identify(fd: RawFd) -> io::Result<Result<Identity, Unpollable>> {
     Ok(match status.st_mode & libc::S_IFMT {
         libc::S_IFREG => Err(Unpollable::RegularFile),
         libc::S_IFDIR => Err(Unpollable::Directory),
-        _ => Ok(Identity {
+        format => Ok(Identity {
             device: status.st_dev as u64,
             number: status.st_ino as u64,
+            sort: match format {
+                libc::S_IFSOCK => Sort::Socket,
+                libc::S_IFIFO => Sort::Pipe,
+                _ => Sort::Other,
+            },
         }),
     })
 }

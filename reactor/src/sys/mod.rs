@@ -14,6 +14,15 @@ pub(crate) mod devpoll;
 pub(crate) mod epoll;
 pub(crate) mod eventfd;
 pub(crate) mod file;
+#[cfg(any(
+    target_vendor = "apple",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd",
+    target_os = "dragonfly",
+    all(target_os = "linux", windlass_kqueue)
+))]
+pub(crate) mod kqueue;
 pub(crate) mod pipe;
 pub(crate) mod poll;
 pub(crate) mod signal;

@@ -26,8 +26,8 @@ fn the_first_that_works_is_taken() {
 fn the_variables_choose() {
     if !child::is_child() {
         for backend in Backend::available() {
-            for notifier in [NotifierKind::Pipe, NotifierKind::Eventfd] {
-                if Poller::with_notifier(backend, notifier).is_ok() {
+            for notifier in NotifierKind::ALL {
+                if Poller::with_notifier(backend, *notifier).is_ok() {
                     let names = [
                         ("WINDLASS_BACKEND", backend.name()),
                         ("WINDLASS_NOTIFIER", notifier.name()),
@@ -42,13 +42,17 @@ fn the_variables_choose() {
     let poller = Poller::new().unwrap();
     assert_eq!(poller.backend().name(), asked("WINDLASS_BACKEND"));
     assert_eq!(poller.notifier().name(), asked("WINDLASS_NOTIFIER"));
-    // The call beats the variable.
+    // The call beats the variable. Of the notifiers, one works with one back end only.
     for backend in Backend::available() {
-        assert_eq!(Poller::with_backend(backend).unwrap().backend(), backend);
-        assert_eq!(
-            Reactor::with_backend(backend).unwrap().handle().backend(),
-            backend
-        );
+        let kind = asked("WINDLASS_NOTIFIER").parse().unwrap();
+        if Poller::with_notifier(backend, kind).is_ok() {
+            assert_eq!(Poller::with_backend(backend).unwrap().backend(), backend);
+            let reactor = Reactor::with_backend(backend).unwrap();
+            assert_eq!(reactor.handle().backend(), backend);
+        } else {
+            let text = Poller::with_backend(backend).unwrap_err().to_string();
+            assert!(text.contains(kind.name()) && text.contains(backend.name()));
+        }
         let poller = Poller::with_notifier(backend, NotifierKind::Pipe).unwrap();
         assert_eq!(poller.notifier(), NotifierKind::Pipe);
     }
@@ -125,4 +129,47 @@ fn what_is_not_available_is_an_error_that_lists_what_is() {
             assert!(text.contains(other.name()), "{text}");
         }
     }
+}
+
+#[test]
+fn a_notifier_that_does_not_work_is_an_error_that_lists_those_that_do() {
+    for backend in Backend::available() {
+        let works = |kind: &NotifierKind| Poller::with_notifier(backend, *kind).is_ok();
+        let (works, others): (Vec<_>, Vec<_>) =
+            NotifierKind::ALL.iter().partition(|kind| works(kind));
+        assert!(works.contains(&&NotifierKind::Pipe));
+        assert!(backend == Backend::Kqueue || others.contains(&&NotifierKind::User));
+        for kind in others {
+            let text = Poller::with_notifier(backend, *kind)
+                .unwrap_err()
+                .to_string();
+            let (start, list) = text.split_once("available are: ").unwrap();
+            assert!(
+                start.contains(kind.name()) && start.contains(backend.name()),
+                "{text}"
+            );
+            let names: Vec<_> = works.iter().map(|kind| kind.name()).collect();
+            assert_eq!(list.split(", ").collect::<Vec<_>>(), names);
+        }
+    }
+}
+
+#[test]
+fn kqueue_takes_its_own_event_or_else_a_pipe() {
+    if !Backend::available().contains(&Backend::Kqueue) {
+        return;
+    }
+    if !child::is_child() {
+        return in_child("kqueue_takes_its_own_event_or_else_a_pipe", &[]);
+    }
+    let has_user = Poller::with_notifier(Backend::Kqueue, NotifierKind::User).is_ok();
+    let expected = if has_user {
+        NotifierKind::User
+    } else {
+        NotifierKind::Pipe
+    };
+    assert_eq!(
+        Poller::with_backend(Backend::Kqueue).unwrap().notifier(),
+        expected
+    );
 }

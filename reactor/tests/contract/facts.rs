@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
-use windlass_reactor::{Event, Features};
+use windlass_reactor::{Event, Features, Interest};
 
 /// A set of the facts that an event can report.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -52,15 +52,27 @@ impl Facts {
         Facts(self.0 & !other.0)
     }
 
-    /// Leaves out what a back end with `features` can't tell by itself: a hang-up says by itself
-    /// that the read half is closed.
-    pub(crate) fn where_told(self, features: Features) -> Facts {
+    /// Leaves out what a back end with `features` can't tell by itself of a registration of
+    /// `interest`: a hang-up says by itself that the read half is closed, and an error that ends
+    /// nothing may look like readiness.
+    pub(crate) fn where_told(self, features: Features, interest: Interest) -> Facts {
         let mut told = self;
         if !features.read_closed && !self.contains(WRITE_CLOSED) {
             told = told.without(READ_CLOSED);
         }
         if !features.priority {
             told = told.without(PRIORITY);
+        }
+        if !features.passing_errors && self.contains(ERROR) && !self.contains(WRITE_CLOSED) {
+            told = told.without(ERROR);
+            for (fact, direction) in [
+                (READABLE, Interest::READABLE),
+                (WRITABLE, Interest::WRITABLE),
+            ] {
+                if !interest.contains(direction) {
+                    told = told.without(fact);
+                }
+            }
         }
         told
     }

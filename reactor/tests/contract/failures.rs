@@ -76,6 +76,9 @@ fn a_constructor_that_fails_leaves_no_descriptor_open() {
     }
     for backend in Backend::available() {
         for notifier in NotifierKind::ALL {
+            if Poller::with_notifier(backend, *notifier).is_err() {
+                continue;
+            }
             let what = format!("{backend} with {notifier}");
             let count = fail_at_each(&what, || Poller::with_notifier(backend, *notifier));
             println!("{what} takes {count} descriptors");

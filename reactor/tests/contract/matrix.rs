@@ -82,7 +82,7 @@ impl Case<'_> {
         let mut subject = Subject::new(self.row.kind);
         self.row.situation.prepare(&mut subject);
         let seen = self.first_events(&mut subject);
-        let must = self.row.must.where_told(self.poller.features());
+        let must = self.must();
         assert!(
             seen.contains(must),
             "{self:?}: {seen:?} came, {must:?} must"
@@ -126,6 +126,12 @@ impl Case<'_> {
         }
     }
 
+    /// What has to come here.
+    fn must(&self) -> Facts {
+        let Row { must, interest, .. } = self.row;
+        must.where_told(self.poller.features(), interest)
+    }
+
     fn add(&self, subject: &Subject) {
         self.poller
             .add(subject.as_fd(), TOKEN, self.row.interest, self.mode)
@@ -164,7 +170,7 @@ impl Case<'_> {
             }
             let seen = self.collect_until_told();
             assert!(is_done.recv().is_err());
-            if self.row.must == NONE {
+            if self.must() == NONE {
                 return seen | self.take(SILENCE);
             }
             seen
@@ -172,7 +178,7 @@ impl Case<'_> {
     }
 
     fn collect_until_told(&self) -> Facts {
-        let must = self.row.must.where_told(self.poller.features());
+        let must = self.must();
         if must == NONE {
             return self.take(SILENCE);
         }
@@ -252,7 +258,7 @@ impl Case<'_> {
             self.modify(subject);
         }
         self.row.situation.happen(subject);
-        let must = self.row.must.where_told(self.poller.features());
+        let must = self.must();
         let seen = self.collect_until_told();
         assert!(
             seen.contains(must),

@@ -1,0 +1,70 @@
+//! An emulation of kqueue, which counts and judges what is done with it.
+
+#![allow(unsafe_code)]
+
+use crate::support::child;
+
+/// What the emulation counts: the structure that it fills in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Counters {
+    pub(crate) queues: u64,
+    pub(crate) calls: u64,
+    pub(crate) change_calls: u64,
+    pub(crate) wait_calls: u64,
+    pub(crate) sleeps: u64,
+    pub(crate) changes: u64,
+    pub(crate) adds: u64,
+    pub(crate) deletes: u64,
+    pub(crate) switches: u64,
+    pub(crate) triggers: u64,
+    pub(crate) receipts: u64,
+    pub(crate) errors: u64,
+    pub(crate) events: u64,
+    pub(crate) interruptions: u64,
+    pub(crate) violations: u64,
+}
+
+/// What has been counted in this process until now.
+pub(crate) fn counters() -> Counters {
+    // SAFETY: the name ends with a null byte.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"kqueue_emulation_counters".as_ptr()) };
+    assert!(!found.is_null(), "the emulation is not loaded");
+    // SAFETY: the emulation documents that the function of this name has this signature.
+    let ask = unsafe {
+        std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(*mut Counters)>(found)
+    };
+    let mut counters = Counters::default();
+    // SAFETY: the structure is the one that the function fills in.
+    unsafe { ask(&mut counters) };
+    counters
+}
+
+/// Runs the test `name` once on each of `variants`, in children with the emulation preloaded, and
+/// returns false; or returns true in such a child. Every violation ends the child.
+///
+/// Cargo does not build the library for these tests: the environment variable
+/// `WINDLASS_KQUEUE_EMULATION` names it. Without that they say that they are skipped.
+#[track_caller]
+pub(crate) fn is_emulated(name: &str, variants: &[&str]) -> bool {
+    if child::is_child() {
+        return true;
+    }
+    let Some(library) = std::env::var_os("WINDLASS_KQUEUE_EMULATION") else {
+        println!("skipped: WINDLASS_KQUEUE_EMULATION does not name the library to preload");
+        return false;
+    };
+    for variant in variants {
+        println!("{variant}");
+        let mut command = child::command(name);
+        command
+            .env("LD_PRELOAD", &library)
+            .env("KQUEUE_EMULATION", variant)
+            .env("KQUEUE_EMULATION_FATAL", "1")
+            .env_remove("KQUEUE_EMULATION_ALLOW")
+            .env_remove("KQUEUE_EMULATION_LOG")
+            .env_remove("KQUEUE_EMULATION_STATS");
+        child::expect_success(&mut command);
+    }
+    false
+}
