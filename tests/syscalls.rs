@@ -248,7 +248,8 @@ fn a_wake_on_the_own_worker_is_no_call() {
 
 #[test]
 fn a_wake_by_another_thread_is_one_write_at_the_most() {
-    let rounds = (100, 1_100);
+    // From none: how many of a hundred take a write is left to chance.
+    let rounds = (0, 1_000);
     compare(
         "a_wake_by_another_thread_is_one_write_at_the_most",
         rounds,
