@@ -11,6 +11,7 @@ use crate::wait::wait;
 use crate::worker::{Goal, Worker};
 use std::cell::RefCell;
 use std::future::Future;
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,25 +59,44 @@ impl Seat {
 ///
 /// # Panics
 ///
-/// If `future` does.
+/// If `future` does; and if an environment variable asks for a back end that is unknown, or that
+/// this system doesn't have. [`Runtime::builder`] returns that as an error.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     thread_local! {
         /// The runtime of this thread, while it isn't in use.
         static OWN: RefCell<Option<Runtime>> = const { RefCell::new(None) };
     }
     if context::is_entered() {
-        return step_aside(|| run_in(Runtime::builder().workers(1).build().ok(), future).0);
+        return step_aside(|| run_in(new_runtime(), future).0);
     }
     let own = OWN.try_with(RefCell::take).ok().flatten();
-    let own = own.or_else(|| Runtime::builder().workers(1).build().ok());
+    let own = own.or_else(new_runtime);
     let (result, own) = run_in(own, future);
     // Where thread-locals are being destroyed, it ends here.
     let _ = OWN.try_with(|place| place.replace(own));
     result
 }
 
-/// Runs `future` in `runtime`; or by itself if there is none, as when the process is out of
-/// descriptors.
+/// Makes a runtime for one call, or for all of one thread; `None` if the system can't, as when the
+/// process is out of descriptors.
+///
+/// # Panics
+///
+/// If the environment asks for what there is not. That will not pass, and it is better said here
+/// than by the first spawn.
+fn new_runtime() -> Option<Runtime> {
+    match Runtime::builder().workers(1).build() {
+        Ok(runtime) => Some(runtime),
+        Err(error) => match error.kind() {
+            ErrorKind::InvalidInput | ErrorKind::Unsupported => {
+                panic!("block_on can't make a reactor: {error}")
+            }
+            _ => None,
+        },
+    }
+}
+
+/// Runs `future` in `runtime`; or by itself, and without any spawn, if there is none.
 fn run_in<F: Future>(runtime: Option<Runtime>, future: F) -> (F::Output, Option<Runtime>) {
     let result = match &runtime {
         Some(runtime) => sit_or_visit(&runtime.handle().shared, future),

@@ -275,10 +275,11 @@ impl Shared {
         if self.stopping.swap(true, Ordering::SeqCst) {
             return;
         }
+        // First of all, so that no future that is dropped by a worker starts another job.
+        self.pool.close();
         for worker in 0..self.workers.len() {
             self.wake_worker(worker);
         }
-        self.pool.close();
         if self.lifecycle.is_over() {
             self.end_tasks();
         }
