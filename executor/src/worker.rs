@@ -1,7 +1,7 @@
 //! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
 
 use crate::context::{self, Next, Queues};
-use crate::idle::Woken;
+use crate::idle::{Sleep, Woken};
 use crate::pace::Pace;
 use crate::pinned::Pinned;
 use crate::runtime::Shared;
@@ -31,6 +31,7 @@ pub(crate) trait Goal {
 pub(crate) struct Worker {
     shared: Arc<Shared>,
     index: usize,
+    sleep: Sleep,
     pinned: Arc<Pinned>,
     reactor: Reactor,
     pace: Pace,
@@ -48,6 +49,7 @@ impl Worker {
         reactor: Reactor,
     ) -> Self {
         Self {
+            sleep: shared.idle.sleep_of(index),
             shared,
             index,
             pinned,
@@ -73,10 +75,10 @@ impl Worker {
                 return output;
             }
             let nothing_left = self.run_batch();
-            if !nothing_left {
-                self.take_from_others(usize::MAX, 1);
-            } else if !goal.is_due() {
+            if nothing_left {
                 self.sleep(goal);
+            } else {
+                self.take_from_others(usize::MAX, 1);
             }
         }
     }
@@ -89,10 +91,10 @@ impl Worker {
                 return true;
             };
             self.end_search();
-            if self.pass == 0 {
-                self.begin_pass();
-            }
-            self.pass -= 1;
+            self.pass = match self.pass.checked_sub(1) {
+                Some(left) => left,
+                None => self.begin_pass(),
+            };
             self.run_task(next);
         }
         false
@@ -110,14 +112,14 @@ impl Worker {
     }
 
     /// What was ready when I/O was looked at last has had its turn: looks at I/O again if that is
-    /// some time ago. Whatever is ready now would wait for those before it anyway.
+    /// some time ago. Whatever is ready now would wait for those before it anyway. Returns how many
+    /// tasks are behind the one that begins the pass.
     #[inline(never)]
-    fn begin_pass(&mut self) {
+    fn begin_pass(&mut self) -> usize {
         if self.pace.is_due() {
             self.turn(Some(Duration::ZERO));
         }
-        let ready = context::with_queues(|queues| queues.len());
-        self.pass = (ready + 1).min(LONGEST_PASS);
+        context::with_queues(|queues| queues.len()).min(LONGEST_PASS - 1)
     }
 
     #[inline(never)]
@@ -168,19 +170,22 @@ impl Worker {
 
     /// Sleeps in the reactor until there is something to do.
     fn sleep<G: Goal>(&mut self, goal: &G) {
-        if std::mem::take(&mut self.is_searching) {
+        if self.is_searching {
+            self.is_searching = false;
             self.shared.idle.end_search();
         }
-        self.shared.idle.begin_sleep(self.index);
+        self.shared.idle.begin_sleep(&self.sleep);
         // Whatever came before the worker counted as a sleeper has woken nobody: it must be seen
         // here. Its own queues are empty, as only this thread fills them.
         let is_needed = goal.is_due() || self.is_there_work();
-        self.turn(if is_needed {
-            Some(Duration::ZERO)
-        } else {
-            None
-        });
-        self.is_searching = self.shared.idle.end_sleep(self.index) == Woken::ToSearch;
+        if !is_needed {
+            self.turn(None);
+        }
+        self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
+        // A goal that is always due must not keep I/O from being looked at.
+        if is_needed && self.pace.is_due() {
+            self.turn(Some(Duration::ZERO));
+        }
     }
 
     /// Takes in what is ready and due, and waits for it as long as `timeout`.
@@ -190,6 +195,7 @@ impl Worker {
             self.fail(&error);
         }
         self.pace.restart();
+        // The pass is begun by the second task that is ready: most turns wake one.
         self.pass = 1;
     }
 
