@@ -24,7 +24,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
     /// How to wait for sockets: epoll, kqueue, devpoll or poll; the fastest that works unless
-    /// given, here or in WINDLASS_BACKEND
+    /// given, here or in the environment
     #[arg(long, value_name = "NAME")]
     pub backend: Option<Backend>,
 }
