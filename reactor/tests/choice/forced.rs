@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use windlass_reactor::time::sleep;
-use windlass_reactor::{Async, Backend, Poller, Reactor};
+use windlass_reactor::{Async, Backend, NotifierKind, Poller, Reactor};
 
 /// Runs the test `name` in a child with `WINDLASS_BACKEND` set; says whether this is it.
 fn with_variable(name: &str, value: &str) -> bool {
@@ -58,6 +58,19 @@ fn a_device_that_is_missing_is_an_error_by_the_variable() {
         }
         let poller = Poller::with_backend(Backend::Poll).unwrap();
         assert_eq!(poller.backend(), Backend::Poll);
+    }
+}
+
+#[test]
+fn a_notifier_of_another_back_end_says_what_is_wanting() {
+    for backend in [Backend::Epoll, Backend::Poll] {
+        let refused = Poller::with_notifier(backend, NotifierKind::User).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Unsupported);
+        let expected = format!(
+            "the notifier user does not work with the back end {backend} here: it has no events of \
+             the program's own; available are: eventfd, pipe"
+        );
+        assert_eq!(refused.to_string(), expected);
     }
 }
 
