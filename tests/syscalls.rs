@@ -74,6 +74,11 @@ fn serve(connections: usize) {
             let (stream, _) = listener.accept().await.unwrap();
             tasks.push(spawn(echo(stream)));
         }
+        // All of them are to wait for their first message, in each run.
+        for _ in 0..10 {
+            yield_now().await;
+        }
+        child::say_ready(None);
         for task in tasks {
             task.await.unwrap();
         }
@@ -96,6 +101,7 @@ fn a_steady_echo_is_a_wait_a_read_and_a_write() {
         |_| serve(1),
         |child, rounds| {
             let mut stream = connect(child.wait_until_ready().unwrap());
+            child.wait_until_ready();
             for _ in 0..rounds {
                 stream.write_all(&MESSAGE).unwrap();
                 stream.read_exact(&mut [0; 64]).unwrap();
@@ -122,6 +128,7 @@ fn many_busy_connections_share_their_waits() {
         |child, rounds| {
             let address = child.wait_until_ready().unwrap();
             let mut streams: Vec<_> = (0..CONNECTIONS).map(|_| connect(address)).collect();
+            child.wait_until_ready();
             for _ in 0..rounds {
                 streams
                     .iter_mut()
