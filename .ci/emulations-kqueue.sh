@@ -63,6 +63,11 @@ counted() {
     WINDLASS_KQUEUE_EMULATION=$library timeout --kill-after=5 300 "$counting"
 }
 
+# What is chosen where it, or what comes before it, is refused; likewise.
+chosen() {
+    WINDLASS_KQUEUE_EMULATION=$library timeout --kill-after=5 300 "$choosing"
+}
+
 # The emulation by itself.
 scenarios() {
     WINDLASS_KQUEUE_EMULATION=$library timeout --kill-after=5 300 \
@@ -72,15 +77,17 @@ scenarios() {
 cargo build --quiet -p windlass-kqueue-emulation
 contract=$(test_binary windlass-reactor contract)
 counting=$(test_binary windlass-reactor kqueue)
+choosing=$(test_binary windlass-reactor choice)
 
 check 'the emulation of kqueue' scenarios
 check 'what is asked of kqueue' counted
+check 'the choice with kqueue' chosen
 for variant in freebsd macos netbsd openbsd nouser noreceipt eintr=7 eintr=2 stale epipe \
     netbsd,nouser,noreceipt,stale,eintr=3; do
     check "contract, $variant" contract "$variant"
 done
-check 'reactor on kqueue' suite -p windlass-reactor --lib --test signals --test sources \
-    --test timers --test unattended --test wakers
+check 'reactor on kqueue' suite -p windlass-reactor --lib --test choice --test signals \
+    --test sources --test timers --test unattended --test wakers
 check 'documentation of the reactor on kqueue' suite -p windlass-reactor --doc
 check 'executor on kqueue' suite -p windlass-executor
 check 'net on kqueue' suite -p windlass-net

@@ -60,6 +60,11 @@ counted() {
     WINDLASS_DEVPOLL_EMULATION=$library timeout --kill-after=5 600 "$counting"
 }
 
+# What is chosen where it, or what comes before it, is refused; likewise.
+chosen() {
+    WINDLASS_DEVPOLL_EMULATION=$library timeout --kill-after=5 300 "$choosing"
+}
+
 # The emulation by itself.
 scenarios() {
     WINDLASS_DEVPOLL_EMULATION=$library timeout --kill-after=5 300 \
@@ -70,9 +75,11 @@ cargo build --quiet -p windlass-devpoll-emulation
 host=$(rustc -vV | sed -n 's/^host: //p')
 contract=$(test_binary windlass-reactor contract)
 counting=$(test_binary windlass-reactor devpoll)
+choosing=$(test_binary windlass-reactor choice)
 
 check 'the emulation of /dev/poll' scenarios
 check 'what is written to /dev/poll' counted
+check 'the choice with /dev/poll' chosen
 for variant in illumos solaris stale=silent solaris,stale=silent pipes=linux restart=no \
     eintr=7 solaris,eintr=2; do
     check "contract, $variant" contract "$variant"

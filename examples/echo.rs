@@ -110,7 +110,9 @@ enum Passed {
 /// Reads what is there, as much as the buffer takes, and writes it back.
 fn pass(stream: &TcpStream, size: usize) -> io::Result<Passed> {
     BUFFER.with_borrow_mut(|buffer| {
-        buffer.resize(size, 0);
+        if buffer.is_empty() {
+            buffer.resize(size, 0);
+        }
         let count = match stream.try_read(buffer) {
             Ok(0) => return Ok(Passed::End),
             Ok(count) => count,

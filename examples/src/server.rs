@@ -23,8 +23,8 @@ pub struct Options {
     /// How many threads run connections, the main thread included; one per processor unless given
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
-    /// How to wait for sockets: epoll or poll; the fastest that works unless given, here or in the
-    /// environment
+    /// How to wait for sockets: epoll, kqueue, devpoll or poll; the fastest that works unless
+    /// given, here or in the environment
     #[arg(long, value_name = "NAME")]
     pub backend: Option<Backend>,
 }

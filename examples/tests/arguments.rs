@@ -9,6 +9,7 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
+use windlass::reactor::Backend;
 
 const ANY: &str = "127.0.0.1:0";
 
@@ -40,6 +41,25 @@ fn a_back_end_that_is_unknown() {
     assert_eq!(status, 1, "{line}");
     for word in ["WINDLASS_BACKEND", "epoll", "poll"] {
         assert!(line.contains(word), "{line}");
+    }
+}
+
+#[test]
+fn a_back_end_that_does_not_work_here() {
+    let works = Backend::available();
+    let missing = Backend::ALL
+        .iter()
+        .filter(|backend| !works.contains(backend));
+    let available: Vec<_> = works.iter().map(|backend| backend.name()).collect();
+    let list = format!("available are: {}", available.join(", "));
+    for name in missing.map(|backend| backend.name()) {
+        let what = format!("the back end {name} does not work here");
+        let given = ["--listen", ANY, "--backend", name];
+        assert_refused("echo", &given, 1, &[&what, &list]);
+        let variable = Some(("WINDLASS_BACKEND", name));
+        let (status, line) = refusal("http", &["--listen", ANY], variable);
+        assert_eq!(status, 1, "{line}");
+        assert!(line.contains(&what) && line.contains(&list), "{line}");
     }
 }
 

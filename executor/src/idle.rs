@@ -27,6 +27,7 @@
 //!    once more after that.
 
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
+use std::sync::Arc;
 
 const ONE_SLEEPER: u64 = 1;
 const ONE_SEARCHER: u64 = 1 << 16;
@@ -41,8 +42,12 @@ const CLAIMED: u8 = 3;
 #[derive(Debug)]
 pub(crate) struct Idle {
     word: AtomicU64,
-    workers: Box<[AtomicU8]>,
+    workers: Box<[Sleep]>,
 }
+
+/// Whether one worker sleeps; it has this at hand, others find it by the worker's number.
+#[derive(Clone, Debug)]
+pub(crate) struct Sleep(Arc<AtomicU8>);
 
 /// What a worker is to do when it is awake again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,23 +62,30 @@ impl Idle {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             word: AtomicU64::new(0),
-            workers: (0..workers).map(|_| AtomicU8::new(AWAKE)).collect(),
+            workers: (0..workers)
+                .map(|_| Sleep(Arc::new(AtomicU8::new(AWAKE))))
+                .collect(),
         }
     }
 
-    /// Says that `worker` is asleep. After this it has to look for work once more (rule 1).
+    /// Returns what `worker` needs to sleep.
+    pub(crate) fn sleep_of(&self, worker: usize) -> Sleep {
+        self.workers[worker].clone()
+    }
+
+    /// Says that a worker is asleep. After this it has to look for work once more (rule 1).
     #[inline]
-    pub(crate) fn begin_sleep(&self, worker: usize) {
-        self.workers[worker].store(ASLEEP, Ordering::Relaxed);
+    pub(crate) fn begin_sleep(&self, own: &Sleep) {
+        own.0.store(ASLEEP, Ordering::Relaxed);
         self.word
             .fetch_add(ONE_SLEEPER + ONE_SLEEP, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 
-    /// Says that `worker` is awake again.
+    /// Says that a worker is awake again.
     #[inline]
-    pub(crate) fn end_sleep(&self, worker: usize) -> Woken {
-        match self.workers[worker].swap(AWAKE, Ordering::AcqRel) {
+    pub(crate) fn end_sleep(&self, own: &Sleep) -> Woken {
+        match own.0.swap(AWAKE, Ordering::AcqRel) {
             ASLEEP => {
                 self.word.fetch_sub(ONE_SLEEPER, Ordering::AcqRel);
                 Woken::Plainly
@@ -137,7 +149,7 @@ impl Idle {
 
     /// Rule 2: makes a sleeper what it is to wake up as.
     fn take(&self, worker: usize, become_this: u8) -> bool {
-        let state = &self.workers[worker];
+        let state = &self.workers[worker].0;
         let taken = state.load(Ordering::Relaxed) == ASLEEP
             && state
                 .compare_exchange(ASLEEP, become_this, Ordering::AcqRel, Ordering::Relaxed)
@@ -201,6 +213,7 @@ mod loom_models {
         /// Works until `enough` says so; blocks for ever, which the checker reports, if it sleeps
         /// and nobody wakes it.
         fn run(&self, worker: usize, mut enough: impl FnMut() -> bool) {
+            let own = self.idle.sleep_of(worker);
             let mut is_searching = false;
             loop {
                 let found = self.take_work();
@@ -216,11 +229,11 @@ mod loom_models {
                     }
                     continue;
                 }
-                self.idle.begin_sleep(worker);
+                self.idle.begin_sleep(&own);
                 if self.work.load(Ordering::Relaxed) == 0 {
                     self.reactors[worker].wait();
                 }
-                is_searching = self.idle.end_sleep(worker) == Woken::ToSearch;
+                is_searching = self.idle.end_sleep(&own) == Woken::ToSearch;
             }
         }
     }
@@ -297,12 +310,13 @@ mod loom_models {
             let worker = {
                 let model = model.clone();
                 thread::spawn(move || {
+                    let own = model.idle.sleep_of(0);
                     while !model.mail.load(Ordering::Relaxed) {
-                        model.idle.begin_sleep(0);
+                        model.idle.begin_sleep(&own);
                         if !model.mail.load(Ordering::Relaxed) {
                             model.reactors[0].wait();
                         }
-                        assert_eq!(model.idle.end_sleep(0), Woken::Plainly);
+                        assert_eq!(model.idle.end_sleep(&own), Woken::Plainly);
                     }
                 })
             };

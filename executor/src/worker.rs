@@ -1,7 +1,7 @@
 //! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
 
 use crate::context::{self, Next, Queues};
-use crate::idle::Woken;
+use crate::idle::{Sleep, Woken};
 use crate::pace::Pace;
 use crate::pinned::Pinned;
 use crate::runtime::Shared;
@@ -9,12 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use windlass_reactor::Reactor;
 
-/// How many tasks are run before the worker's goal is looked at again.
-const BATCH: usize = 64;
+/// How many tasks of its own a worker runs before it looks at its goal and at the shared queue.
+const BATCH: usize = 61;
 /// How many tasks are run in a pass, after which I/O may be due, at the most.
 const LONGEST_PASS: usize = 64;
-/// How many tasks of its own a worker runs before it looks at the shared queue.
-const SHARED_QUEUE_INTERVAL: u32 = 61;
 /// How many tasks a worker takes from the shared queue at once, at the most.
 const LARGEST_PART: usize = 128;
 
@@ -33,13 +31,12 @@ pub(crate) trait Goal {
 pub(crate) struct Worker {
     shared: Arc<Shared>,
     index: usize,
+    sleep: Sleep,
     pinned: Arc<Pinned>,
     reactor: Reactor,
     pace: Pace,
-    /// How many polls are left of the pass over the tasks that were ready at its beginning.
+    /// How many tasks are left of those that were ready when I/O was looked at last.
     pass: usize,
-    /// How many polls are left before the shared queue has its turn.
-    until_shared: u32,
     /// It was woken by somebody, and has not found work since: see `idle`.
     is_searching: bool,
 }
@@ -52,13 +49,13 @@ impl Worker {
         reactor: Reactor,
     ) -> Self {
         Self {
+            sleep: shared.idle.sleep_of(index),
             shared,
             index,
             pinned,
             reactor,
             pace: Pace::new(),
             pass: 1,
-            until_shared: SHARED_QUEUE_INTERVAL,
             is_searching: false,
         }
     }
@@ -78,8 +75,10 @@ impl Worker {
                 return output;
             }
             let nothing_left = self.run_batch();
-            if nothing_left && !goal.is_due() {
+            if nothing_left {
                 self.sleep(goal);
+            } else {
+                self.take_from_others(usize::MAX, 1);
             }
         }
     }
@@ -92,6 +91,10 @@ impl Worker {
                 return true;
             };
             self.end_search();
+            self.pass = match self.pass.checked_sub(1) {
+                Some(left) => left,
+                None => self.begin_pass(),
+            };
             self.run_task(next);
         }
         false
@@ -106,20 +109,17 @@ impl Worker {
         if let Some(yielded) = yielded {
             Self::put_back(yielded);
         }
-        self.pass -= 1;
-        if self.pass == 0 {
-            self.end_pass();
-        }
     }
 
     /// What was ready when I/O was looked at last has had its turn: looks at I/O again if that is
-    /// some time ago. Whatever is ready now would wait for those before it anyway.
+    /// some time ago. Whatever is ready now would wait for those before it anyway. Returns how many
+    /// tasks are behind the one that begins the pass.
     #[inline(never)]
-    fn end_pass(&mut self) {
-        self.pass = context::with_queues(|queues| queues.len()).clamp(1, LONGEST_PASS);
+    fn begin_pass(&mut self) -> usize {
         if self.pace.is_due() {
-            self.look_at_io();
+            self.turn(Some(Duration::ZERO));
         }
+        context::with_queues(|queues| queues.len()).min(LONGEST_PASS - 1)
     }
 
     #[inline(never)]
@@ -127,14 +127,9 @@ impl Worker {
         context::with_queues(|queues| queues.push(yielded));
     }
 
-    /// Finds the next task: mostly among its own, now and then elsewhere first.
+    /// Finds the next task: among its own, or else elsewhere.
     #[inline(always)]
     fn next_task(&mut self) -> Option<Next> {
-        self.until_shared -= 1;
-        if self.until_shared == 0 {
-            self.until_shared = SHARED_QUEUE_INTERVAL;
-            self.take_from_others(usize::MAX, 1);
-        }
         let own = context::with_queues(Queues::pop);
         if own.is_some() || !self.is_there_work() {
             return own;
@@ -173,35 +168,35 @@ impl Worker {
         }
     }
 
-    /// Takes in what is ready and due, without waiting.
-    #[inline(never)]
-    fn look_at_io(&mut self) {
-        self.turn(Some(Duration::ZERO));
-    }
-
     /// Sleeps in the reactor until there is something to do.
     fn sleep<G: Goal>(&mut self, goal: &G) {
-        if std::mem::take(&mut self.is_searching) {
+        if self.is_searching {
+            self.is_searching = false;
             self.shared.idle.end_search();
         }
-        self.shared.idle.begin_sleep(self.index);
+        self.shared.idle.begin_sleep(&self.sleep);
         // Whatever came before the worker counted as a sleeper has woken nobody: it must be seen
         // here. Its own queues are empty, as only this thread fills them.
         let is_needed = goal.is_due() || self.is_there_work();
-        self.turn(if is_needed {
-            Some(Duration::ZERO)
-        } else {
-            None
-        });
-        self.is_searching = self.shared.idle.end_sleep(self.index) == Woken::ToSearch;
+        if !is_needed {
+            self.turn(None);
+        }
+        self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
+        // A goal that is always due must not keep I/O from being looked at.
+        if is_needed && self.pace.is_due() {
+            self.turn(Some(Duration::ZERO));
+        }
     }
 
-    #[inline(always)]
+    /// Takes in what is ready and due, and waits for it as long as `timeout`.
+    #[inline(never)]
     fn turn(&mut self, timeout: Option<Duration>) {
         if let Err(error) = self.reactor.turn(timeout) {
             self.fail(&error);
         }
         self.pace.restart();
+        // The pass is begun by the second task that is ready: most turns wake one.
+        self.pass = 1;
     }
 
     /// The set of descriptors itself is broken: no I/O of this worker can go on.

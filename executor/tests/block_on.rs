@@ -233,6 +233,22 @@ fn the_root_future_is_not_starved_by_tasks_nor_they_by_it() {
 }
 
 #[test]
+fn timers_fire_beside_a_root_future_that_never_waits() {
+    block_on(async {
+        let fired = Arc::new(AtomicUsize::new(0));
+        let counting = fired.clone();
+        let task = spawn(async move {
+            sleep(Duration::from_millis(1)).await;
+            counting.fetch_add(1, Ordering::Relaxed);
+        });
+        while fired.load(Ordering::Relaxed) == 0 {
+            yield_now().await;
+        }
+        task.await.unwrap();
+    });
+}
+
+#[test]
 fn dropping_a_runtime_drops_what_never_ends() {
     struct Tell(mpsc::Sender<()>);
     impl Drop for Tell {

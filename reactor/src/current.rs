@@ -57,13 +57,13 @@ fn fallback() -> io::Result<Arc<Shared>> {
 }
 
 fn start_fallback() -> io::Result<Arc<Shared>> {
-    let reactor = Reactor::new()?;
+    let mut reactor = Reactor::new()?;
     let shared = reactor.handle().0.clone();
     std::thread::Builder::new()
         .name("windlass-reactor".into())
         .spawn(move || {
             // A reactor that fails is dropped, which has its waiters move on to a new one.
-            let _failure = reactor.handle().0.turn_for_ever();
+            let _failure = reactor.turn_for_ever();
             drop(reactor);
         })?;
     Ok(shared)

@@ -1,6 +1,6 @@
 //! Any descriptor made async.
 
-use crate::source::{Direction, Key, Seen, Source};
+use crate::source::{Direction, Key, Readiness, Seen, Source};
 use crate::sys;
 use std::fmt;
 use std::future::Future;
@@ -66,6 +66,10 @@ impl Drop for Registered {
         self.0.deregister();
     }
 }
+
+/// The readiness of a direction, and what it was before an operation; nothing while there is no
+/// source.
+type Look<'a> = Option<(&'a Readiness, Seen)>;
 
 /// What an operation that reads says of what it left behind; see [`Async::io_with`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,9 +216,7 @@ impl<T: AsFd> Async<T> {
         direction: Direction,
         operation: impl FnOnce(&T) -> io::Result<R>,
     ) -> io::Result<R> {
-        self.attempt(direction, self.seen(direction), |io| {
-            operation(io).map(Taken::Some)
-        })
+        self.try_io_taking(direction, |io| operation(io).map(Taken::Some))
     }
 
     /// As [`try_io`](Async::try_io), for an operation that may say that it took all there was.
@@ -227,7 +229,7 @@ impl<T: AsFd> Async<T> {
         direction: Direction,
         operation: impl FnOnce(&T) -> io::Result<Taken<R>>,
     ) -> io::Result<R> {
-        self.attempt(direction, self.seen(direction), operation)
+        self.attempt(direction, self.look(direction), operation)
     }
 
     /// As [`readable`](Async::readable), for those who write futures by hand. Of several tasks that
@@ -236,6 +238,7 @@ impl<T: AsFd> Async<T> {
     /// # Errors
     ///
     /// As for [`readable`](Async::readable).
+    #[inline]
     pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_ready(context, Direction::Read, &mut Some(Key::POLLED))
             .map_ok(drop)
@@ -275,64 +278,66 @@ impl<T: AsFd> Async<T> {
         mut operation: impl FnMut(&T) -> io::Result<Taken<R>>,
     ) -> Poll<io::Result<R>> {
         loop {
-            let seen = ready!(self.poll_ready(context, direction, key))?;
-            match self.attempt(direction, seen, &mut operation) {
+            let look = ready!(self.poll_ready(context, direction, key))?;
+            match self.attempt(direction, look, &mut operation) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return Poll::Ready(done),
             }
         }
     }
 
-    /// Runs `operation`, which follows the look `seen` at the readiness, and notes what it means.
+    /// Runs `operation`, which follows the `look` at the readiness, and notes what it means.
     #[inline]
     fn attempt<R>(
         &self,
         direction: Direction,
-        seen: Option<Seen>,
+        look: Look<'_>,
         operation: impl FnOnce(&T) -> io::Result<Taken<R>>,
     ) -> io::Result<R> {
         match operation(&self.io) {
             Ok(Taken::Some(result)) => Ok(result),
             Ok(Taken::All(result)) => {
-                self.note_drained(direction, seen);
+                self.note_drained(direction, look);
                 Ok(result)
             }
             Err(error) => {
                 if error.kind() == io::ErrorKind::WouldBlock {
-                    self.note_blocked(direction, seen);
+                    self.note_blocked(direction, look);
                 }
                 Err(error)
             }
         }
     }
 
-    /// The readiness before an operation; nothing while there is no source.
-    fn seen(&self, direction: Direction) -> Option<Seen> {
-        self.registered
-            .get()
-            .map(|registered| registered.0.readiness(direction).seen())
+    /// Looks at the readiness before an operation.
+    #[inline]
+    fn look(&self, direction: Direction) -> Look<'_> {
+        self.registered.get().map(|Registered(source)| {
+            let readiness = source.readiness(direction);
+            (readiness, readiness.seen())
+        })
     }
 
-    fn note_blocked(&self, direction: Direction, seen: Option<Seen>) {
-        match (self.registered.get(), seen) {
-            (Some(Registered(source)), Some(seen)) => source.readiness(direction).clear(seen),
-            // The source came while the operation ran: the next operation finds out.
-            (Some(_), None) => {}
-            (None, _) => self.block(direction),
+    #[inline]
+    fn note_blocked(&self, direction: Direction, look: Look<'_>) {
+        match look {
+            Some((readiness, seen)) => readiness.clear(seen),
+            None => self.block(direction),
         }
     }
 
-    fn note_drained(&self, direction: Direction, seen: Option<Seen>) {
-        match (self.registered.get(), seen) {
-            (Some(Registered(source)), Some(seen)) => {
-                source.readiness(direction).clear_drained(seen);
-            }
-            (Some(_), None) => {}
+    #[inline]
+    fn note_drained(&self, direction: Direction, look: Look<'_>) {
+        match look {
+            Some((readiness, seen)) => readiness.clear_drained(seen),
             // Registering reports whatever there is by then.
-            (None, _) => self.block(direction),
+            None => self.block(direction),
         }
     }
 
+    /// Remembers it for the source to come. If that came while the operation ran, nobody asks for
+    /// this any more, and the next operation finds out.
+    #[cold]
     fn block(&self, direction: Direction) {
         self.blocked
             .fetch_or(1 << direction as u8, Ordering::Relaxed);
@@ -340,12 +345,13 @@ impl<T: AsFd> Async<T> {
 
     /// Answers at once if `direction` may be ready, else waits; `None` says that there is no
     /// source yet, so that nothing is known.
+    #[inline]
     fn poll_ready(
         &self,
         context: &mut Context<'_>,
         direction: Direction,
         key: &mut Option<Key>,
-    ) -> Poll<io::Result<Option<Seen>>> {
+    ) -> Poll<io::Result<Look<'_>>> {
         let source = match self.registered.get() {
             Some(Registered(source)) => source,
             None if self.blocked.load(Ordering::Relaxed) & (1 << direction as u8) == 0 => {
@@ -360,7 +366,7 @@ impl<T: AsFd> Async<T> {
         };
         source
             .poll_ready(context, self.io.as_fd(), direction, key)
-            .map_ok(Some)
+            .map_ok(|seen| Some((source.readiness(direction), seen)))
     }
 }
 

@@ -34,6 +34,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Reactor {
     handle: Handle,
+    /// The events of the last wait.
+    events: Events,
     wakes: Wakes,
 }
 
@@ -78,11 +80,11 @@ impl Reactor {
             features,
             registry: Mutex::default(),
             deadlines: Deadlines::default(),
-            driver: Mutex::default(),
             attended: AtomicBool::new(true),
         };
         Self {
             handle: Handle(Arc::new(shared)),
+            events: Events::new(),
             wakes: Wakes::default(),
         }
     }
@@ -99,16 +101,29 @@ impl Reactor {
     ///
     /// # Errors
     ///
-    /// `ResourceBusy` if another thread turns it just now; else what the system says.
-    #[inline]
+    /// What the system says.
+    // Inlined, so that a caller who doesn't ask what the turn came upon pays nothing for it.
+    #[inline(always)]
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
-        let turn = self.handle.0.turn(timeout, &mut self.wakes)?;
-        turn.ok_or_else(|| {
-            io::Error::new(
-                io::ErrorKind::ResourceBusy,
-                "another thread is turning this reactor; one at a time may",
-            )
+        let shared = &*self.handle.0;
+        let notified = shared.wait(&mut self.events, timeout)?;
+        shared.dispatch(&self.events, &mut self.wakes);
+        let timers = shared.deadlines.expire(Moment::now, &mut self.wakes);
+        self.wakes.wake_all();
+        Ok(Turn {
+            events: self.events.len(),
+            timers,
+            notified,
         })
+    }
+
+    /// Turns for as long as the process lives; see [`current`].
+    pub(crate) fn turn_for_ever(&mut self) -> io::Error {
+        loop {
+            if let Err(error) = self.turn(None) {
+                return error;
+            }
+        }
     }
 
     /// Returns when the earliest timer is due: how long an outside loop may wait at the most before
@@ -215,8 +230,10 @@ impl fmt::Debug for Handle {
 
 /// What a reactor and its handles have in common.
 ///
-/// Locks, in the order in which they may be taken: `driver`, then the state of a source (which is
-/// not in here), then one of the others. None is held while a waker is cloned, woken or dropped.
+/// Only the owner of the [`Reactor`] waits and dispatches, so that one thread at a time does.
+///
+/// Locks, in the order in which they may be taken: the state of a source (which is not in here),
+/// then one of these. None is held while a waker is cloned, woken or dropped.
 #[derive(Debug)]
 pub(crate) struct Shared {
     poller: Poller,
@@ -225,35 +242,11 @@ pub(crate) struct Shared {
     registry: Mutex<Registry>,
     /// The timers, and until when the turning thread waits.
     deadlines: Deadlines,
-    /// The claim to turn, and what only the turning thread touches: the events of its last wait.
-    driver: Mutex<Events>,
     /// Somebody turns the reactor, or will.
     attended: AtomicBool,
 }
 
 impl Shared {
-    /// Turns once; `None` if another thread is at it.
-    pub(crate) fn turn(
-        &self,
-        timeout: Option<Duration>,
-        wakes: &mut Wakes,
-    ) -> io::Result<Option<Turn>> {
-        let Some(mut events) = self.driver.try_lock() else {
-            return Ok(None);
-        };
-        let notified = self.wait(&mut events, timeout)?;
-        self.dispatch(&events, wakes);
-        let timers = self.deadlines.expire(Moment::now, wakes);
-        let turn = Turn {
-            events: events.len(),
-            timers,
-            notified,
-        };
-        drop(events);
-        wakes.wake_all();
-        Ok(Some(turn))
-    }
-
     /// Waits for events, at most `timeout` and until the earliest timer is due.
     #[inline(always)]
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
@@ -284,6 +277,7 @@ impl Shared {
     }
 
     /// Hands each event to its source. The registry is not locked while the source is.
+    #[inline(always)]
     fn dispatch(&self, events: &Events, wakes: &mut Wakes) {
         for event in events {
             let source = self.registry.lock().find(event.token()).cloned();
@@ -314,16 +308,6 @@ impl Shared {
 
     pub(crate) fn features(&self) -> Features {
         self.features
-    }
-
-    /// Turns for as long as the process lives; see [`current`].
-    pub(crate) fn turn_for_ever(&self) -> io::Error {
-        let mut wakes = Wakes::default();
-        loop {
-            if let Err(error) = self.turn(None, &mut wakes) {
-                return error;
-            }
-        }
     }
 
     /// What is registered for somebody who asks for `interest`.

@@ -16,7 +16,7 @@ pub(crate) struct Wakes {
 impl Wakes {
     #[inline]
     pub(crate) fn push(&mut self, waker: Waker) {
-        if self.first.is_none() && self.rest.is_empty() {
+        if self.first.is_none() {
             self.first = Some(waker);
         } else {
             self.rest.push_back(waker);
@@ -31,27 +31,37 @@ impl Wakes {
         usize::from(self.first.is_some()) + self.rest.len()
     }
 
-    #[inline]
-    fn pop(&mut self) -> Option<Waker> {
-        self.first.take().or_else(|| self.rest.pop_front())
-    }
-
     /// Wakes them all. No lock may be held: a waker is somebody's code.
     ///
     /// One that panics does not keep the others from being woken; the panic has been reported by
     /// the hook by then, and goes no further.
     #[inline]
     pub(crate) fn wake_all(&mut self) {
-        while self.len() > 0 {
-            let wake_rest = AssertUnwindSafe(|| {
-                while let Some(waker) = self.pop() {
+        if let Some(first) = self.first.take() {
+            contain(|| first.wake());
+        }
+        if !self.rest.is_empty() {
+            self.wake_rest();
+        }
+    }
+
+    #[cold]
+    fn wake_rest(&mut self) {
+        while !self.rest.is_empty() {
+            contain(|| {
+                while let Some(waker) = self.rest.pop_front() {
                     waker.wake();
                 }
             });
-            if let Err(payload) = catch_unwind(wake_rest) {
-                // Its drop could panic as well.
-                std::mem::forget(payload);
-            }
         }
+    }
+}
+
+/// Runs `wake` and lets a panic go no further.
+#[inline]
+fn contain(wake: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(wake)) {
+        // Its drop could panic as well.
+        std::mem::forget(payload);
     }
 }

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 /// to empty than the ring behind it.
 #[derive(Debug)]
 pub(crate) struct Line<T> {
+    /// There is one unless the line is empty.
     first: Option<T>,
     rest: VecDeque<T>,
 }
@@ -22,7 +23,7 @@ impl<T> Default for Line<T> {
 impl<T> Line<T> {
     #[inline]
     pub(crate) fn push(&mut self, element: T) {
-        if self.first.is_none() && self.rest.is_empty() {
+        if self.first.is_none() {
             self.first = Some(element);
         } else {
             self.rest.push_back(element);
@@ -31,11 +32,11 @@ impl<T> Line<T> {
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {
-        match self.first.take() {
-            Some(first) => Some(first),
-            None if self.rest.is_empty() => None,
-            None => self.rest.pop_front(),
+        let popped = self.first.take();
+        if popped.is_some() && !self.rest.is_empty() {
+            self.first = self.rest.pop_front();
         }
+        popped
     }
 
     #[inline]
@@ -45,7 +46,7 @@ impl<T> Line<T> {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.first.is_none() && self.rest.is_empty()
+        self.first.is_none()
     }
 }
 

@@ -158,12 +158,17 @@ impl State {
     }
 
     /// Uses up the right of the runnable, and takes the future (rules 1 and 2).
+    #[inline]
     pub(super) fn transition_to_running(&self) -> ToRunning {
+        debug_assert!(
+            self.has(NOTIFIED),
+            "a runnable of a task that is not notified"
+        );
+        let to_poll = RUNNING.wrapping_sub(NOTIFIED);
+        if self.add_unless(RUNNING | COMPLETE | CANCELLED, to_poll) {
+            return ToRunning::Poll;
+        }
         self.transition(|now| {
-            debug_assert!(
-                now & NOTIFIED != 0,
-                "a runnable of a task that is not notified"
-            );
             if now & (RUNNING | COMPLETE) != 0 {
                 return (None, ToRunning::Over);
             }
@@ -177,9 +182,14 @@ impl State {
     }
 
     /// Gives the future back after a poll that left it pending (rule 3).
+    #[inline]
     pub(super) fn transition_to_idle(&self) -> ToIdle {
+        debug_assert!(self.has(RUNNING), "a poll ended that had not begun");
+        let to_rest = 0_usize.wrapping_sub(RUNNING + REFERENCE);
+        if self.add_unless(CANCELLED | NOTIFIED, to_rest) {
+            return ToIdle::Rest;
+        }
         self.transition(|now| {
-            debug_assert!(now & RUNNING != 0, "a poll ended that had not begun");
             if now & CANCELLED != 0 {
                 (None, ToIdle::Cancel)
             } else if now & NOTIFIED != 0 {
@@ -191,7 +201,11 @@ impl State {
     }
 
     /// Wakes: sees to it that a poll begins after this call.
+    #[inline]
     pub(super) fn transition_to_notified(&self) -> ToNotified {
+        if self.add_unless(COMPLETE | NOTIFIED | RUNNING, NOTIFIED + REFERENCE) {
+            return ToNotified::Schedule;
+        }
         self.transition(|now| {
             if now & COMPLETE != 0 {
                 (None, ToNotified::Nothing)
@@ -325,6 +339,24 @@ impl State {
             "more references dropped than counted"
         );
         before / REFERENCE == count
+    }
+
+    /// Says whether `bit` is set, which only the caller could change.
+    fn has(&self, bit: usize) -> bool {
+        self.0.load(Relaxed) & bit != 0
+    }
+
+    /// Takes the usual step in a shorter way than `transition` would: adds `change`, unless one of
+    /// the `unusual` bits is set or another thread is in the way. Returns whether it did.
+    #[inline(always)]
+    fn add_unless(&self, unusual: usize, change: usize) -> bool {
+        let now = self.0.load(Relaxed);
+        let next = now.wrapping_add(change);
+        now & unusual == 0
+            && self
+                .0
+                .compare_exchange_weak(now, next, AcqRel, Relaxed)
+                .is_ok()
     }
 
     /// Changes the word to what `decide` wants it to be, and returns what `decide` adds to that.

@@ -97,7 +97,10 @@ pub(crate) trait Contract: Sized {
 
     /// Makes what ends a wait without a descriptor of its own, where the mechanism has that.
     fn trigger(&self) -> io::Result<Trigger> {
-        Err(io::ErrorKind::Unsupported.into())
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "it has no events of the program's own",
+        ))
     }
 }
 

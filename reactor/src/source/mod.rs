@@ -87,7 +87,7 @@ impl Source {
     /// that may have changed, and sees to it that a reactor watches.
     ///
     /// `key` names the wait; it is chosen by the first call that has to wait.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_ready(
         self: &Arc<Self>,
         context: &mut Context<'_>,
@@ -103,7 +103,8 @@ impl Source {
     }
 
     /// Lists the task among those who wait, unless `direction` has become ready meanwhile.
-    #[inline(never)]
+    // Inlined for the sake of callers who name the direction and the key.
+    #[inline(always)]
     fn wait(
         self: &Arc<Self>,
         context: &mut Context<'_>,

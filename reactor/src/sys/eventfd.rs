@@ -19,7 +19,10 @@ pub(crate) fn create() -> io::Result<OwnedFd> {
 /// Makes a counter: there is none on this system.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "illumos")))]
 pub(crate) fn create() -> io::Result<OwnedFd> {
-    Err(io::ErrorKind::Unsupported.into())
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "this system does not have it",
+    ))
 }
 
 /// Adds 1 to the counter. A counter at its maximum is above 0 already, which is all we want.

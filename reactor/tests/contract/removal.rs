@@ -105,6 +105,14 @@ fn a_token_that_another_thread_replaces_never_comes_again() {
                         assert!(last >= gone, "{event:?} was replaced before {gone}");
                     }
                 }
+                // On a busy machine each batch may have come too late so far. Now nothing is replaced
+                // any more; the notification ends one wait at the most.
+                for _ in 0..2 {
+                    if last == 0 {
+                        poller.wait(&mut events, Some(LONG)).unwrap();
+                        last = events.iter().map(|event| event.token().0).sum();
+                    }
+                }
                 assert!(last > 0, "no event came at all");
             });
             poller.remove(fd).unwrap();

@@ -60,8 +60,10 @@ pub(crate) fn memory_file(close_on_exec: bool) -> Result<RawFd, Errno> {
 
 /// Makes the descriptor that ends a wait, out of the way of the program's own numbers.
 pub(crate) fn event_counter() -> Result<RawFd, Errno> {
+    // Without EFD_CLOEXEC, which the name with the high number has, so that a filter of system calls
+    // can tell it from what a program under test asks for.
     // SAFETY: takes numbers only.
-    let low = checked(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
+    let low = checked(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK) })?;
     let from = (descriptor_limit() / 8 * 7).min(960);
     // SAFETY: F_DUPFD_CLOEXEC takes a number as its argument.
     let high = unsafe {
