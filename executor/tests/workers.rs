@@ -249,9 +249,9 @@ fn tasks_are_spawned_from_everywhere() {
         let (there, of_other) = (handle.clone(), one.clone());
         other.spawn(async move { drop(there.spawn(of_other())) });
         thread::scope(|scope| {
-            let of_guest = one.clone();
-            scope.spawn(|| runtime.block_on(async move { drop(spawn(of_guest())) }));
+            let (of_guest, runtime) = (one.clone(), &runtime);
             runtime.block_on(async {
+                scope.spawn(|| runtime.block_on(async move { drop(spawn(of_guest())) }));
                 spawn(one());
                 spawn_local(async move { drop(spawn(one())) });
                 assert!(Handle::current().is_same(&handle));

@@ -1,9 +1,12 @@
 //! Counts the system calls of a child, by strace.
 
-use super::child::Running;
+use super::LIMIT;
+use super::child::{self, Running};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::process::Command;
+use windlass::Runtime;
+use windlass::time::timeout;
 
 /// System calls by name: how many, and how many of these failed.
 #[derive(Clone, Default)]
@@ -14,8 +17,46 @@ pub(crate) const WAITS: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2"]
 /// The calls by which memory comes and goes.
 pub(crate) const MEMORY: &[&str] = &["brk", "mmap", "munmap", "mremap", "mprotect", "madvise"];
 
+/// What may differ between two runs by chance, as when a thread is held up in between.
+pub(crate) const SLACK: i64 = 5;
+
+/// Runs `child` with the number of rounds, if this is a child; else compares two of them.
+pub(crate) fn compare(
+    name: &str,
+    rounds: (usize, usize),
+    child: impl FnOnce(usize),
+    parent: impl Fn(&mut Running, usize),
+    check: impl FnOnce(Calls),
+) {
+    if let Some(rounds) = child::rounds() {
+        return child(rounds);
+    }
+    if is_possible() {
+        check(difference(name, rounds, parent));
+    }
+}
+
+/// Fails unless the calls are as many as expected, but for chance.
+#[track_caller]
+pub(crate) fn assert_near(calls: i64, expected: i64) {
+    let range = expected - SLACK..=expected + SLACK;
+    assert!(range.contains(&calls), "{calls} instead of {expected}");
+}
+
+/// Fails if there are calls that chance doesn't explain.
+#[track_caller]
+pub(crate) fn assert_none(calls: i64) {
+    assert!(calls <= SLACK, "{calls} instead of none");
+}
+
+/// Runs `future` in a runtime of so many workers, for a limited time.
+pub(crate) fn run<F: Future>(workers: usize, future: F) -> F::Output {
+    let runtime = Runtime::builder().workers(workers).build().unwrap();
+    runtime.block_on(async { timeout(LIMIT, future).await.expect("it takes too long") })
+}
+
 /// Says whether strace is here and may trace; prints if not.
-pub(crate) fn is_possible() -> bool {
+fn is_possible() -> bool {
     let probe = Command::new("strace")
         .args(["-f", "-c", "-o", "/dev/null", "true"])
         .output();
@@ -28,11 +69,7 @@ pub(crate) fn is_possible() -> bool {
 
 /// Runs the test `name` in a child on epoll, once for each number of rounds, and returns by how
 /// much more the second has called the system. `parent` is what this process does meanwhile.
-pub(crate) fn difference(
-    name: &str,
-    rounds: (usize, usize),
-    parent: impl Fn(&mut Running, usize),
-) -> Calls {
+fn difference(name: &str, rounds: (usize, usize), parent: impl Fn(&mut Running, usize)) -> Calls {
     let few = calls(name, rounds.0, &parent);
     let many = calls(name, rounds.1, &parent);
     let difference = many.minus(&few);

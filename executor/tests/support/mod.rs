@@ -4,8 +4,9 @@
 
 pub(crate) mod child;
 
+use std::future::poll_fn;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::task::{Wake, Waker};
+use std::task::{Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 use windlass_executor::Runtime;
@@ -109,4 +110,13 @@ impl Drop for PanicsWhenDropped {
     fn drop(&mut self) {
         panic_quietly();
     }
+}
+
+/// Waits for ever, and leaves its waker behind.
+pub(crate) async fn waits(waker: Sender<Waker>, _tell: TellsDrop) {
+    poll_fn(|context| {
+        let _ = waker.send(context.waker().clone());
+        Poll::<()>::Pending
+    })
+    .await;
 }
