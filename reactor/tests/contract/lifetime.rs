@@ -51,6 +51,24 @@ fn a_closed_descriptor_is_reported_at_most_once() {
     });
 }
 
+// What is reported without the kernel, because it can't be watched, ends with the close, too.
+#[test]
+fn a_closed_pipe_that_nobody_reads_does_not_spin() {
+    each_poller(|poller| {
+        for interest in [Interest::NONE, Interest::WRITABLE] {
+            let mut subject = Subject::new(Kind::PipeWriteEnd);
+            drop(subject.peer.take());
+            poller
+                .add(subject.as_fd(), Token(1), interest, Mode::Level)
+                .unwrap();
+            assert_eq!(wait(poller, crate::support::LONG).len(), 1);
+            drop(subject);
+            let after: usize = (0..20).map(|_| wait(poller, Duration::ZERO).len()).sum();
+            assert!(after <= 1, "{after} events for what was closed");
+        }
+    });
+}
+
 // Found by the model: what was closed before the kernel heard of it hid the others from a wait.
 #[test]
 fn what_was_closed_does_not_hide_what_is_ready() {
