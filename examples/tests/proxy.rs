@@ -61,7 +61,7 @@ fn what_was_passed_on_counts_also_if_a_stop_cuts_it_off() {
     let mut client = proxy.connect();
     let mut server = accept(&upstream);
     client.write_all(b"question").unwrap();
-    assert_eq!(read_some(&mut server), b"question");
+    assert_eq!(&read_some(&mut server), b"question");
     assert_eq!(proxy.stop(), "1 connections, 8 bytes, 0 errors");
 }
 
