@@ -45,6 +45,13 @@ contract() {
     emulated "$1" closed-in-set "$contract" lifetime::
 }
 
+# Random sequences against the model; those that close without removal may do that.
+sequences() {
+    export WINDLASS_MODEL_SECONDS=6
+    emulated "$1" '' "$model" --skip faulty
+    emulated "$1" closed-in-set "$model" faulty
+}
+
 # suite PACKAGE...: all tests of the packages, with a back end that is chosen as by any program.
 suite() {
     local runner=CARGO_TARGET_${host^^}_RUNNER
@@ -70,6 +77,7 @@ cargo build --quiet -p windlass-devpoll-emulation
 host=$(rustc -vV | sed -n 's/^host: //p')
 contract=$(test_binary windlass-reactor contract)
 counting=$(test_binary windlass-reactor devpoll)
+model=$(test_binary windlass-reactor model)
 
 check 'the emulation of /dev/poll' scenarios
 check 'what is written to /dev/poll' counted
@@ -77,6 +85,7 @@ for variant in illumos solaris stale=silent solaris,stale=silent pipes=linux res
     eintr=7 solaris,eintr=2; do
     check "contract, $variant" contract "$variant"
 done
+check 'model, default variant' sequences ''
 check 'reactor on /dev/poll' suite windlass-reactor
 check 'executor on /dev/poll' suite windlass-executor
 check 'net on /dev/poll' suite windlass-net
