@@ -20,6 +20,7 @@ mod facts;
 mod support;
 
 mod descriptors;
+mod found;
 mod one_thread;
 mod reference;
 mod steps;
@@ -52,9 +53,9 @@ fn sequences_on_two_threads() {
     each_backend(false, 500, two_threads::run);
 }
 
-// B5, B18, B20
+// B5, B18, B20: with descriptors that are closed without removal.
 #[test]
-fn sequences_with_descriptors_closed_without_removal() {
+fn faulty_sequences() {
     each_backend(true, 1000, one_thread::run);
 }
 
@@ -74,7 +75,7 @@ fn each_backend(faults: bool, cases: u64, run: Sequence) {
             if !goes_on(done) {
                 break;
             }
-            let count = seconds.map_or(BATCH.min(cases - done), |_| BATCH);
+            let count = seconds.map_or_else(|| BATCH.min(cases - done), |_| BATCH);
             run_batch(backend, seed, count, faults, run);
             done += count;
         }
