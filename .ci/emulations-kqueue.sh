@@ -48,6 +48,13 @@ contract() {
     emulated "$1" "$at_the_end,closed-with-knotes" "$contract" lifetime::
 }
 
+# Random sequences against the model; those that close without removal may do that.
+sequences() {
+    export WINDLASS_MODEL_SECONDS=6
+    emulated "$1" "$at_the_end" "$model" --skip faulty
+    emulated "$1" "$at_the_end,closed-with-knotes" "$model" faulty
+}
+
 # suite ARGUMENT...: tests of packages, with a back end that is chosen as by any program.
 suite() {
     local runner=CARGO_TARGET_${host^^}_RUNNER
@@ -78,6 +85,7 @@ cargo build --quiet -p windlass-kqueue-emulation
 contract=$(test_binary windlass-reactor contract)
 counting=$(test_binary windlass-reactor kqueue)
 choosing=$(test_binary windlass-reactor choice)
+model=$(test_binary windlass-reactor model)
 
 check 'the emulation of kqueue' scenarios
 check 'what is asked of kqueue' counted
@@ -86,6 +94,8 @@ for variant in freebsd macos netbsd openbsd nouser noreceipt eintr=7 eintr=2 sta
     netbsd,nouser,noreceipt,stale,eintr=3; do
     check "contract, $variant" contract "$variant"
 done
+check 'model, default variant' sequences ''
+check 'model, netbsd' sequences netbsd
 check 'reactor on kqueue' suite -p windlass-reactor --lib --test choice --test signals \
     --test sources --test timers --test unattended --test wakers
 check 'documentation of the reactor on kqueue' suite -p windlass-reactor --doc

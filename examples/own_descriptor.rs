@@ -15,6 +15,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+use windlass::Runtime;
 use windlass::reactor::Async;
 use windlass::time::interval;
 use windlass_examples::{First, Stop, first, run, say};
@@ -31,9 +32,10 @@ struct Arguments {
 
 fn main() -> ExitCode {
     run(|arguments: Arguments| {
+        let runtime = Runtime::builder().workers(1).build()?;
         let mut child = start(&arguments.command)?;
         let output = child.stdout.take().map(OwnedFd::from);
-        let ended = windlass::block_on(async {
+        let ended = runtime.block_on(async {
             let mut stop = Stop::new()?;
             let pipe = Async::new(File::from(output.ok_or(io::ErrorKind::NotFound)?))?;
             say("showing what it prints; ctrl-c ends it");

@@ -15,10 +15,10 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use windlass::io::copy_bidirectional;
+use windlass::io::{CopyBidirectional, copy_bidirectional};
 use windlass::net::{TcpListener, TcpStream, lookup_host};
-use windlass::spawn;
 use windlass::time::timeout;
+use windlass::{Runtime, spawn};
 use windlass_examples::{Options, Slot, Slots, Totals, run, serve};
 
 /// Passes TCP connections on to another server.
@@ -37,7 +37,8 @@ struct Arguments {
     #[arg(long, value_name = "SECS", default_value_t = 10,
           value_parser = clap::value_parser!(u64).range(1..))]
     connect_timeout: u64,
-    /// How many connections are open at the most; others wait until one ends
+    /// How many connections are open at the most; others wait until one ends. Each takes two
+    /// descriptors, so this should be less than half of what the process may open
     #[arg(long, value_name = "N", default_value_t = 10_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: u32,
@@ -54,8 +55,10 @@ static TOTALS: Totals = Totals::new("bytes");
 
 fn main() -> ExitCode {
     run(|arguments: Arguments| {
+        // Unlike the free `block_on`, this tells of a back end that doesn't work by an error.
+        let runtime = Runtime::builder().workers(1).build()?;
         let route = Arc::new(Route {
-            upstream: windlass::block_on(lookup_host(&arguments.upstream))?,
+            upstream: runtime.block_on(lookup_host(&arguments.upstream))?,
             idle_limit: match arguments.idle_timeout {
                 0 => None,
                 seconds => Some(Duration::from_secs(seconds)),
@@ -103,9 +106,16 @@ async fn relay(client: TcpStream, route: &Route) -> io::Result<()> {
     if let Some(limit) = route.idle_limit {
         copy = copy.idle_timeout(limit);
     }
-    let ended = (&mut copy).await;
-    // They were moved also if it has failed later.
-    let (up, down) = copy.moved();
-    TOTALS.served(up + down);
-    ended.map(drop)
+    let mut counted = Counted(copy);
+    (&mut counted.0).await.map(drop)
+}
+
+/// Counts the bytes of a connection when it ends: also if it fails, or is cut off by a stop.
+struct Counted(CopyBidirectional<TcpStream, TcpStream>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let (up, down) = self.0.moved();
+        TOTALS.served(up + down);
+    }
 }

@@ -17,10 +17,12 @@
 //! fn main() -> std::io::Result<()> {
 //!     windlass::block_on(async {
 //!         let listener = TcpListener::bind("127.0.0.1:7000").await?;
-//!         loop {
-//!             let (stream, _peer) = listener.accept().await?;
+//!         let mut incoming = listener.incoming();
+//!         while let Some(accepted) = incoming.next().await {
+//!             let (stream, _peer) = accepted?;
 //!             windlass::spawn(async move { windlass::io::copy(&stream, &stream).await });
 //!         }
+//!         Ok(())
 //!     })
 //! }
 //! ```

@@ -105,6 +105,10 @@ impl Requests {
                 step.next = request.answer(is_last, answers);
                 continue;
             }
+            // RFC 9112, 2.2: some clients send an empty line after a body; it begins no head.
+            while let Some(after) = rest.strip_prefix(b"\r\n") {
+                rest = after;
+            }
             if rest.is_empty() {
                 return rest;
             }
@@ -336,6 +340,22 @@ mod tests {
         requests.take(b"st: a\r\n\r\n", false, &mut answers);
         assert!(requests.is_idle());
         assert_eq!(requests.partial.capacity(), 0);
+    }
+
+    #[test]
+    fn an_empty_line_begins_no_request() {
+        let (mut requests, mut answers) = (Requests::default(), Vec::new());
+        for piece in [
+            &b"\r\n"[..],
+            b"\r",
+            b"\n",
+            b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n\r\n",
+        ] {
+            requests.take(piece, false, &mut answers);
+            assert_eq!(requests.is_in_head(), piece == b"\r");
+        }
+        assert!(requests.is_idle());
+        assert_eq!(statuses(&answers), ["200"]);
     }
 
     #[test]

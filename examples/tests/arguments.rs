@@ -37,10 +37,17 @@ fn a_back_end_that_is_unknown() {
     let given = ["--listen", ANY, "--backend", "select"];
     assert_refused("echo", &given, 2, &["select", "epoll", "poll"]);
     let variable = Some(("WINDLASS_BACKEND", "select"));
-    let (status, line) = refusal("http", &["--listen", ANY], variable);
-    assert_eq!(status, 1, "{line}");
-    for word in ["WINDLASS_BACKEND", "epoll", "poll"] {
-        assert!(line.contains(word), "{line}");
+    let servers = ["echo", "http", "own_executor"].map(|name| (name, vec!["--listen", ANY]));
+    let others = [
+        ("proxy", vec!["--listen", ANY, "--upstream", ANY]),
+        ("own_descriptor", vec!["true"]),
+    ];
+    for (name, arguments) in servers.into_iter().chain(others) {
+        let (status, line) = refusal(name, &arguments, variable);
+        assert_eq!(status, 1, "{line}");
+        for word in ["WINDLASS_BACKEND", "epoll", "poll"] {
+            assert!(line.contains(word), "{line}");
+        }
     }
 }
 

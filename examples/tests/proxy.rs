@@ -56,6 +56,16 @@ fn the_server_may_end_first() {
 }
 
 #[test]
+fn what_was_passed_on_counts_also_if_a_stop_cuts_it_off() {
+    let (upstream, proxy) = proxy(&[]);
+    let mut client = proxy.connect();
+    let mut server = accept(&upstream);
+    client.write_all(b"question").unwrap();
+    assert_eq!(&read_some(&mut server), b"question");
+    assert_eq!(proxy.stop(), "1 connections, 8 bytes, 0 errors");
+}
+
+#[test]
 fn an_upstream_that_refuses_costs_the_connection_only() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = closed.local_addr().unwrap();

@@ -130,12 +130,19 @@ impl Contract for DevPoll {
 
     #[inline(never)]
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
-        if !self.go_in(events)? {
+        self.go_in(events)?;
+        if events.is_full() {
             return Ok(());
         }
+        // What is known already does not hide what else is ready.
+        let timeout = if events.is_empty() {
+            timeout
+        } else {
+            Some(Duration::ZERO)
+        };
         let mut answers = self.answers.lock();
         let below_limit = sys::descriptor_limit().saturating_sub(1);
-        let room = events.capacity().min(below_limit).max(1);
+        let room = events.room().min(below_limit).max(1);
         if answers.len() < room {
             answers.resize(room, sys::entry(-1, 0));
         }
@@ -161,15 +168,14 @@ impl Contract for DevPoll {
 }
 
 impl DevPoll {
-    /// Rules 2 and 5: tells the kernel all that has changed. Returns whether the caller is to wait;
-    /// not if there is something to report already.
-    fn go_in(&self, events: &mut Events) -> io::Result<bool> {
+    /// Rules 2 and 5: tells the kernel all that has changed, before the caller goes in; who does not
+    /// if there is no room for more than what is to be reported already.
+    fn go_in(&self, events: &mut Events) -> io::Result<()> {
         let mut set = self.set.lock();
         set.write_owed(self.device.as_fd())?;
         set.write_changes(self.device.as_fd(), events)?;
-        let may_wait = events.is_empty();
-        set.table.set_waiting(may_wait);
-        Ok(may_wait)
+        set.table.set_waiting(!events.is_full());
+        Ok(())
     }
 }
 

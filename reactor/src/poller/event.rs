@@ -223,7 +223,12 @@ impl Events {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.list.len() >= self.capacity
+        self.room() == 0
+    }
+
+    /// How many more events there is room for.
+    pub(crate) fn room(&self) -> usize {
+        self.capacity.saturating_sub(self.list.len())
     }
 
     pub(crate) fn is_notified(&self) -> bool {

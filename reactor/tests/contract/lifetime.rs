@@ -51,6 +51,46 @@ fn a_closed_descriptor_is_reported_at_most_once() {
     });
 }
 
+// What is reported without the kernel, because it can't be watched, ends with the close, too.
+#[test]
+fn a_closed_pipe_that_nobody_reads_does_not_spin() {
+    each_poller(|poller| {
+        for interest in [Interest::NONE, Interest::WRITABLE] {
+            let mut subject = Subject::new(Kind::PipeWriteEnd);
+            drop(subject.peer.take());
+            poller
+                .add(subject.as_fd(), Token(1), interest, Mode::Level)
+                .unwrap();
+            assert_eq!(wait(poller, crate::support::LONG).len(), 1);
+            drop(subject);
+            let after: usize = (0..20).map(|_| wait(poller, Duration::ZERO).len()).sum();
+            assert!(after <= 1, "{after} events for what was closed");
+        }
+    });
+}
+
+// Found by the model: what was closed before the kernel heard of it hid the others from a wait.
+#[test]
+fn what_was_closed_does_not_hide_what_is_ready() {
+    each_poller(|poller| {
+        for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
+            let (subject, closed) = (Subject::new(Kind::Udp), Subject::new(Kind::UnixStream));
+            let fd = subject.as_fd();
+            poller.add(fd, Token(1), Interest::WRITABLE, mode).unwrap();
+            poller
+                .add(closed.as_fd(), Token(2), READABLE, mode)
+                .unwrap();
+            drop(closed);
+            let events = wait(poller, Duration::ZERO);
+            assert!(
+                events.iter().any(|event| event.token() == Token(1)),
+                "{events:?}"
+            );
+            poller.remove(subject.as_fd()).unwrap();
+        }
+    });
+}
+
 // B20, B4
 #[test]
 fn a_reused_number_can_be_registered_by_its_new_owner() {

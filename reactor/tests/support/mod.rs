@@ -56,7 +56,7 @@ pub(crate) fn each_reactor(test: impl Fn(Reactor)) {
 }
 
 /// The back ends that work here; only one if the environment variable `WINDLASS_TEST_ONLY` names it.
-fn back_ends() -> Vec<Backend> {
+pub(crate) fn back_ends() -> Vec<Backend> {
     let mut works = Backend::available();
     if let Ok(name) = std::env::var("WINDLASS_TEST_ONLY") {
         works.retain(|backend| backend.name() == name);

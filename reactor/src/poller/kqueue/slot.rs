@@ -178,7 +178,8 @@ impl Slot {
         self.place as usize
     }
 
-    fn is_open_pipe(&self, fd: RawFd) -> bool {
+    /// Says whether `fd` still names the pipe that it was registered for.
+    pub(super) fn is_open_pipe(&self, fd: RawFd) -> bool {
         self.file.sort() == Sort::Pipe && matches!(identify(fd), Ok(Ok(file)) if file == self.file)
     }
 }

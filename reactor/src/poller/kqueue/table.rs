@@ -172,12 +172,14 @@ impl Table {
         self.batch[index].1.add(entry);
     }
 
-    /// Adds the broken pipes, as far as there is room, beginning where the last batch ended.
+    /// Adds the broken pipes, as far as there is room, beginning where the last batch ended. One
+    /// that was closed without removal is forgotten, or each wait would end at once.
     fn collect_broken(&mut self, room: usize) {
         let mut done = 0;
         for fd in &self.broken {
-            let slot = self.slots[*fd as usize].as_mut();
-            if let Some(slot) = slot.filter(|slot| slot.broken) {
+            let slot = &mut self.slots[*fd as usize];
+            slot.take_if(|slot| slot.broken && !slot.is_open_pipe(*fd));
+            if let Some(slot) = slot.as_mut().filter(|slot| slot.broken) {
                 if self.batch.len() == room && !slot.is_in(&self.batch, *fd) {
                     break;
                 }
