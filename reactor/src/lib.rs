@@ -22,6 +22,7 @@
 //! is served by one that the crate starts for the process, so that sockets and timers work under
 //! any executor.
 
+mod claim;
 mod clock;
 mod current;
 mod deadlines;

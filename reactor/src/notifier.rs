@@ -20,6 +20,9 @@
 //! 4. What was published before `notify` is seen by the thread whose wait it ends: all steps on the
 //!    word are sequentially consistent read-modify-writes, so that of notifying and going to sleep
 //!    one comes first for everybody.
+//! 5. A thread that looks at the set in the waiter's place takes no bits, so that rule 2 holds for the
+//!    waiter. If the descriptor is reported to it, it drains it, and writes once more if somebody may
+//!    wait for the set elsewhere and the bits say that he is to be told.
 
 use crate::poller::{Backend, Mechanism, Mode, NotifierKind, Trigger, notifier_unavailable};
 use crate::sync::{AtomicU32, Ordering};
@@ -64,6 +67,12 @@ impl WaitWord {
     pub(crate) fn wait_outside(&self) -> bool {
         let before = self.0.fetch_or(OUTSIDE, Ordering::SeqCst);
         before & TOLD != 0 && before & (WAITING | OUTSIDE) == 0
+    }
+
+    /// Rule 5: returns whether a report that reached somebody else has to be written again.
+    pub(crate) fn is_told_outside(&self) -> bool {
+        let word = self.0.load(Ordering::SeqCst);
+        word & OUTSIDE != 0 && word & TOLD != 0
     }
 
     /// Rule 2: returns whether the waiter may block.
@@ -205,6 +214,16 @@ impl Notifier {
     pub(crate) fn wait_outside(&self) {
         if self.word.wait_outside() {
             // Nothing but a want of memory can keep a write from succeeding; the next is tried again.
+            let _ = self.write();
+        }
+    }
+
+    /// Rule 5: the descriptor was reported to a thread that looks in the waiter's place.
+    #[cold]
+    pub(crate) fn pass_on(&self) {
+        self.drain();
+        if self.word.is_told_outside() {
+            // As in `wait_outside`.
             let _ = self.write();
         }
     }
@@ -365,6 +384,30 @@ mod loom_models {
             notifier.join().unwrap();
             interrupter.join().unwrap();
             assert!(!model.word.end_wait());
+        });
+    }
+
+    #[test]
+    fn a_report_to_another_thread_is_passed_on_to_somebody_outside() {
+        check(|| {
+            let model = Model::new();
+            model.write_if(model.word.wait_outside());
+            let helper = {
+                let model = model.clone();
+                thread::spawn(move || {
+                    let reported = std::mem::take(&mut *model.counter.lock().unwrap()) > 0;
+                    model.write_if(reported && model.word.is_told_outside());
+                })
+            };
+            let notifier = {
+                let model = model.clone();
+                thread::spawn(move || model.publish())
+            };
+            model.sleep();
+            assert!(model.word.end_wait());
+            assert_eq!(model.items.load(Ordering::Relaxed), 1);
+            notifier.join().unwrap();
+            helper.join().unwrap();
         });
     }
 

@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// Drives descriptors and timers: whoever owns it turns it.
+/// Drives descriptors and timers: whoever owns it turns it, and while that thread is held up, others
+/// may [in its place](Handle::try_turn).
 ///
 /// Everything else goes through its [`Handle`]. Dropping it, like [`Reactor::detach`], wakes all
 /// that wait on it; they wait on with the reactor of the thread that polls them next.
@@ -106,9 +107,10 @@ impl Reactor {
     #[inline(always)]
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
         let shared = &*self.handle.0;
+        let claimed = shared.poller.claim();
         let notified = shared.wait(&mut self.events, timeout)?;
-        shared.dispatch(&self.events, &mut self.wakes);
-        let timers = shared.deadlines.expire(Moment::now, &mut self.wakes);
+        let timers = shared.hand_out(&self.events, &mut self.wakes);
+        drop(claimed);
         self.wakes.wake_all();
         Ok(Turn {
             events: self.events.len(),
@@ -193,6 +195,43 @@ impl Handle {
         body()
     }
 
+    /// Takes in what is ready and due, without waiting, in place of a thread that ought to turn the
+    /// reactor and is held up. The tasks concerned are woken here.
+    ///
+    /// `None` if somebody turns it at the moment. A notification is left for the turn of the owner,
+    /// who may come at any time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass_reactor::Reactor;
+    ///
+    /// let reactor = Reactor::new()?;
+    /// let handle = reactor.handle().clone();
+    /// let turn = std::thread::spawn(move || handle.try_turn()).join().unwrap()?;
+    /// assert_eq!(turn.unwrap().events, 0);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn try_turn(&self) -> io::Result<Option<Turn>> {
+        let shared = &*self.0;
+        let Some(claimed) = shared.poller.try_claim() else {
+            return Ok(None);
+        };
+        let (mut events, mut wakes) = (Events::new(), Wakes::default());
+        shared.poller.look(&mut events)?;
+        let timers = shared.hand_out(&events, &mut wakes);
+        drop(claimed);
+        wakes.wake_all();
+        Ok(Some(Turn {
+            events: events.len(),
+            timers,
+            notified: false,
+        }))
+    }
+
     /// Ends the turn in progress, or else the next one. Makes no system call unless a thread is
     /// waiting in it, and then one a turn at the most.
     ///
@@ -230,10 +269,9 @@ impl fmt::Debug for Handle {
 
 /// What a reactor and its handles have in common.
 ///
-/// Only the owner of the [`Reactor`] waits and dispatches, so that one thread at a time does.
-///
-/// Locks, in the order in which they may be taken: the state of a source (which is not in here),
-/// then one of these. None is held while a waker is cloned, woken or dropped.
+/// Locks, in the order in which they may be taken: the claim of the poller, which one thread at a
+/// time has while it waits and hands out events (see `claim`), the state of a source (which is not
+/// in here), then one of these. None is held while a waker is cloned, woken or dropped.
 #[derive(Debug)]
 pub(crate) struct Shared {
     poller: Poller,
@@ -247,7 +285,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Waits for events, at most `timeout` and until the earliest timer is due.
+    /// Waits for events, at most `timeout` and until the earliest timer is due. For the owner, who
+    /// has the claim.
     #[inline(always)]
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
         let (mut now, limit) = match timeout {
@@ -274,6 +313,14 @@ impl Shared {
                 Err(error)
             }
         }
+    }
+
+    /// Collects the wakers that the events and the timers that are due concern; returns how many
+    /// timers are. For a caller who has the claim.
+    #[inline(always)]
+    fn hand_out(&self, events: &Events, wakes: &mut Wakes) -> usize {
+        self.dispatch(events, wakes);
+        self.deadlines.expire(Moment::now, wakes)
     }
 
     /// Hands each event to its source. The registry is not locked while the source is.

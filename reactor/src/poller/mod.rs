@@ -50,11 +50,11 @@ pub(crate) use kqueue::Trigger;
 pub use mechanism::Features;
 pub(crate) use mechanism::Mechanism;
 
+use crate::claim::{Borrowed, Claim, Claimed};
 use crate::clock::Moment;
 use crate::notifier::Notifier;
 pub(crate) use event::Flags;
 use mechanism::{Effect, Registration};
-use parking_lot::Mutex;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
@@ -89,7 +89,7 @@ pub struct Poller {
     mechanism: Mechanism,
     notifier: Notifier,
     /// Held by the thread that waits.
-    claim: Mutex<()>,
+    claim: Claim,
 }
 
 impl Poller {
@@ -165,7 +165,7 @@ impl Poller {
         Ok(Self {
             mechanism,
             notifier,
-            claim: Mutex::new(()),
+            claim: Claim::default(),
         })
     }
 
@@ -292,7 +292,7 @@ impl Poller {
                 (now, now.saturating_add(timeout))
             }
         };
-        let Some(_claim) = self.claim.try_lock() else {
+        let Some(_claimed) = self.claim.try_take() else {
             return Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "another thread is waiting on this poller; one at a time may",
@@ -302,8 +302,19 @@ impl Poller {
         Ok(events.len())
     }
 
-    /// Waits as [`wait`](Poller::wait) does, for a caller who sees to it that no other thread does,
-    /// until `deadline`, which is not waited for at all if
+    /// Takes the right to wait, for the one thread that waits as a matter of course; waits itself for
+    /// another one that looks in its place.
+    #[inline(always)]
+    pub(crate) fn claim(&self) -> Claimed<'_> {
+        self.claim.take()
+    }
+
+    /// Takes the right to wait, for any other thread, unless somebody has it.
+    pub(crate) fn try_claim(&self) -> Option<Borrowed<'_>> {
+        self.claim.try_take()
+    }
+
+    /// Waits as [`wait`](Poller::wait) does, for a caller who has the claim, until `deadline`, which is not waited for at all if
     /// it is not after `now`. Returns whether a notification ended the wait.
     #[inline(always)]
     pub(crate) fn wait_until(
@@ -354,6 +365,21 @@ impl Poller {
             if deadline <= now && !interrupted {
                 return Ok(false);
             }
+        }
+    }
+
+    /// Takes in what is ready, for a caller who has the claim and is not the one whom notifications
+    /// are meant for: they still end the next wait.
+    pub(crate) fn look(&self, events: &mut Events) -> io::Result<()> {
+        events.clear();
+        let looked = self.mechanism.wait(events, Some(Duration::ZERO));
+        if events.is_notified() {
+            self.notifier.pass_on();
+        }
+        match looked {
+            // What was ready is ready still.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            looked => looked,
         }
     }
 
