@@ -250,7 +250,7 @@ impl Shared {
     /// Waits for events, at most `timeout` and until the earliest timer is due.
     #[inline(always)]
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
-        let (mut now, limit) = match timeout {
+        let (now, limit) = match timeout {
             None => (Moment::START, Moment::NEVER),
             Some(Duration::ZERO) => {
                 return self.poller.wait_until(events, Moment::START, Moment::START);
@@ -261,10 +261,12 @@ impl Shared {
             }
         };
         let until = self.deadlines.begin_wait(limit);
-        if until != limit {
-            now = Moment::now();
-        }
-        match self.poller.wait_until(events, now, until) {
+        let waited = if until == limit {
+            self.poller.wait_until(events, now, limit)
+        } else {
+            self.poller.wait_for_timer(events, until)
+        };
+        match waited {
             Ok(notified) => {
                 self.deadlines.end_wait();
                 Ok(notified)
@@ -361,16 +363,37 @@ impl Shared {
     /// Has `waker` woken at `deadline`.
     pub(crate) fn insert_timer(&self, deadline: Moment, waker: Waker) -> TimerKey {
         let (key, insertion) = self.deadlines.insert(deadline, waker);
+        self.complete_timer(insertion);
+        key
+    }
+
+    /// Moves a timer to another deadline; says whether there was one, which is not over.
+    pub(crate) fn reset_timer(&self, key: TimerKey, deadline: Moment) -> bool {
+        let insertion = self.deadlines.reset(key, deadline);
+        insertion
+            .map(|insertion| self.complete_timer(insertion))
+            .is_some()
+    }
+
+    /// Ends a wait that would last beyond a timer.
+    fn complete_timer(&self, insertion: Insertion) {
         if insertion == Insertion::EndsWait {
             // If the write fails, the descriptors of the process are beyond help.
             let _ = self.poller.notify();
         }
-        key
     }
 
-    /// Has another waker woken; hands it back if the timer is over.
-    pub(crate) fn replace_timer_waker(&self, key: TimerKey, waker: Waker) -> Result<Waker, Waker> {
-        self.deadlines.replace_waker(key, waker)
+    /// Has the task of `waker` woken by a timer; says whether there is one, which is not over.
+    pub(crate) fn watch_timer(&self, key: TimerKey, waker: &Waker) -> bool {
+        match self.deadlines.would_wake(key, waker) {
+            None => false,
+            Some(true) => true,
+            Some(false) => {
+                // A waker is somebody's code: it is cloned and dropped while no lock is held.
+                let replaced = self.deadlines.replace_waker(key, waker.clone());
+                replaced.is_ok()
+            }
+        }
     }
 
     /// Takes a timer out; returns its waker, to be dropped outside of the lock.

@@ -95,8 +95,9 @@ impl Interval {
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         std::task::ready!(Future::poll(Pin::new(&mut self.sleep), context));
         let due = self.sleep.deadline;
-        let next = self.next_after(due, Moment::now());
-        self.sleep.move_to(next);
+        let now = Moment::now();
+        let next = self.next_after(due, now);
+        self.sleep.move_seen_at(now, next);
         // A deadline that is never is never reached.
         Poll::Ready(due.to_instant().unwrap_or_else(Instant::now))
     }
