@@ -3,9 +3,11 @@
 use crate::clock::Moment;
 use crate::current;
 use crate::deadlines::{Deadlines, Insertion};
+use crate::paused::{Paused, Step};
 use crate::poller::{Backend, Events, Features, Interest, Mode, Poller, Token};
 use crate::registry::Registry;
 use crate::source::Source;
+use crate::time::Hold;
 use crate::timers::TimerKey;
 use crate::wakes::Wakes;
 use parking_lot::Mutex;
@@ -74,6 +76,35 @@ impl Reactor {
 
     /// Makes a reactor on a poller that is used for nothing else.
     pub fn with_poller(poller: Poller) -> Self {
+        Self::with_clock(poller, None)
+    }
+
+    /// Makes a reactor on a poller that is used for nothing else, with a clock that stands still
+    /// until it is moved; see [`time`](crate::time#paused-clocks).
+    ///
+    /// It moves in turns that may wait: their caller says by it that he has nothing to run. A
+    /// turn's own timeout is real.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass_reactor::{Poller, Reactor, time};
+    ///
+    /// let mut reactor = Reactor::with_paused_clock(Poller::new()?);
+    /// let handle = reactor.handle().clone();
+    /// let begin = handle.enter(time::now);
+    /// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    /// let mut hour = handle.enter(|| time::sleep(Duration::from_secs(3600)));
+    /// # assert!(handle.enter(|| std::future::Future::poll(std::pin::Pin::new(&mut hour), &mut context)).is_pending());
+    /// // Somebody waits for the hour; then
+    /// reactor.turn(None)?;
+    /// assert_eq!(handle.enter(time::now) - begin, Duration::from_secs(3600));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn with_paused_clock(poller: Poller) -> Self {
+        Self::with_clock(poller, Some(Paused::new(Moment::now())))
+    }
+
+    fn with_clock(poller: Poller, paused: Option<Paused>) -> Self {
         let features = poller.features();
         let shared = Shared {
             poller,
@@ -81,6 +112,7 @@ impl Reactor {
             registry: Mutex::default(),
             deadlines: Deadlines::default(),
             attended: AtomicBool::new(true),
+            paused,
         };
         Self {
             handle: Handle(Arc::new(shared)),
@@ -106,6 +138,9 @@ impl Reactor {
     #[inline(always)]
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
         let shared = &*self.handle.0;
+        if shared.paused.is_some() {
+            return self.turn_paused(timeout);
+        }
         let notified = shared.wait(&mut self.events, timeout)?;
         shared.dispatch(&self.events, &mut self.wakes);
         let timers = shared.deadlines.expire(Moment::now, &mut self.wakes);
@@ -115,6 +150,81 @@ impl Reactor {
             timers,
             notified,
         })
+    }
+
+    /// As [`turn`](Reactor::turn), where the clock is paused.
+    #[cold]
+    fn turn_paused(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
+        // Before the look at notifications, by rule 4 of paused clocks.
+        let is_held = self.clock().is_held();
+        let now = (Moment::START, Moment::START);
+        let found = self.look(now)?;
+        if timeout == Some(Duration::ZERO) || found != Turn::default() {
+            return Ok(found);
+        }
+        let shared = &*self.handle.0;
+        let earliest = shared.deadlines.earliest();
+        let moves_by_itself = !is_held && !shared.is_waited_for();
+        if let Some(step) = self.clock().next_step(earliest, moves_by_itself) {
+            return Ok(self.step(step));
+        }
+        let limit = match timeout {
+            None => (Moment::START, Moment::NEVER),
+            Some(timeout) => {
+                let now = Moment::now();
+                (now, now.saturating_add(timeout))
+            }
+        };
+        let deadlines = &shared.deadlines;
+        if deadlines.begin_wait(Moment::NEVER) != earliest {
+            // Another thread has set a timer, for which the time may have to move.
+            deadlines.end_wait();
+            return Ok(found);
+        }
+        let found = self.look(limit);
+        self.handle.0.deadlines.end_wait();
+        found
+    }
+
+    /// Waits from now until the end of a time, and takes in what is there, without moving a paused
+    /// clock.
+    fn look(&mut self, (now, end): (Moment, Moment)) -> io::Result<Turn> {
+        let shared = &*self.handle.0;
+        let notified = shared.poller.wait_until(&mut self.events, now, end)?;
+        shared.dispatch(&self.events, &mut self.wakes);
+        let timers = shared.deadlines.expire(|| shared.now(), &mut self.wakes);
+        self.wakes.wake_all();
+        Ok(Turn {
+            events: self.events.len(),
+            timers,
+            notified,
+        })
+    }
+
+    /// Moves a paused clock.
+    fn step(&mut self, step: Step) -> Turn {
+        let Self { handle, wakes, .. } = self;
+        let shared = &*handle.0;
+        let mut turn = Turn::default();
+        if let Some(clock) = shared.paused() {
+            match step {
+                Step::ToTimer(moment) => {
+                    clock.move_to(moment);
+                    turn.timers = shared.deadlines.expire(|| moment, wakes);
+                }
+                Step::ToGoal(moment) => {
+                    clock.move_to(moment);
+                    clock.take_reached(wakes);
+                }
+            }
+        }
+        wakes.wake_all();
+        turn
+    }
+
+    fn clock(&self) -> &Paused {
+        let paused = self.handle.0.paused.as_ref();
+        paused.expect("this is asked only where the clock is paused")
     }
 
     /// Turns for as long as the process lives; see [`current`].
@@ -203,6 +313,12 @@ impl Handle {
         self.0.poller.notify()
     }
 
+    /// Keeps the time of this reactor, if its clock is paused, from moving by itself until what is
+    /// returned is dropped; see [`time::hold`](crate::time::hold).
+    pub fn hold_time(&self) -> Hold {
+        Hold::of(&self.0)
+    }
+
     /// Returns the mechanism in use.
     pub fn backend(&self) -> Backend {
         self.0.poller.backend()
@@ -244,6 +360,8 @@ pub(crate) struct Shared {
     deadlines: Deadlines,
     /// Somebody turns the reactor, or will.
     attended: AtomicBool,
+    /// The clock, if it is not the real one.
+    paused: Option<Paused>,
 }
 
 impl Shared {
@@ -287,6 +405,26 @@ impl Shared {
                 source.take_event(event, wakes);
             }
         }
+    }
+
+    /// Says whether somebody waits for a descriptor.
+    fn is_waited_for(&self) -> bool {
+        let sources = self.registry.lock().all();
+        sources.iter().any(|source| source.is_waited_for())
+    }
+
+    /// Reads the clock.
+    #[inline]
+    pub(crate) fn now(&self) -> Moment {
+        match &self.paused {
+            None => Moment::now(),
+            Some(paused) => paused.now(),
+        }
+    }
+
+    /// Returns the clock, if it is paused.
+    pub(crate) fn paused(&self) -> Option<&Paused> {
+        self.paused.as_ref()
     }
 
     fn attach(&self) {
@@ -378,9 +516,14 @@ impl Shared {
     /// Ends a wait that would last beyond a timer.
     fn complete_timer(&self, insertion: Insertion) {
         if insertion == Insertion::EndsWait {
-            // If the write fails, the descriptors of the process are beyond help.
-            let _ = self.poller.notify();
+            self.notify();
         }
+    }
+
+    /// Ends the turn in progress, or else the next one.
+    pub(crate) fn notify(&self) {
+        // If the write fails, the descriptors of the process are beyond help.
+        let _ = self.poller.notify();
     }
 
     /// Has the task of `waker` woken by a timer; says whether there is one, which is not over.

@@ -7,13 +7,33 @@
 //! others. No deadline is too far: [`Duration::MAX`] is never.
 //! Nothing here ends early, and all follow the monotonic clock, so that setting the time of day
 //! changes nothing; the time that the machine is suspended doesn't count on Linux and on Apple's systems.
+//!
+//! # Paused clocks
+//!
+//! The clock is that of the reactor, which is [`now`]: for tests it can be one that stands still
+//! (`Builder::paused_clock` of a runtime, or [`Reactor::with_paused_clock`](crate::Reactor::with_paused_clock)).
+//! Then sleeps, timeouts and intervals of hours take no time at all, and happen in the same order
+//! whenever the test is run. The time moves to the earliest deadline by itself when
+//!
+//! - every task waits,
+//! - nobody waits for a descriptor that is registered with the reactor, a listener or a signal
+//!   included; a wait by a `poll_` method counts until there was an event,
+//! - no closure of `spawn_blocking` is queued or runs, and nobody else has a [`hold`] of it.
+//!
+//! Else it stands, and things happen as they do: I/O that holds the time for ever is a test that
+//! hangs. [`advance`] moves it by hand, whatever is waited for. Deadlines are to be reckoned from
+//! [`now`], as the clock of the system does not know of this one. It begins at the time when the
+//! reactor is made. The threads of other runtimes, and those without a runtime, have the real clock.
 
 mod interval;
+mod paused;
 
 pub use interval::{Interval, MissedTicks, interval, interval_at};
+pub use paused::{Advance, Hold, advance, hold};
 
 use crate::clock::Moment;
 use crate::current;
+use crate::paused::Paused;
 use crate::reactor::Shared;
 use crate::timers::TimerKey;
 use pin_project_lite::pin_project;
@@ -23,6 +43,24 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+
+/// Returns the time by the clock of this thread's reactor, which all of this module goes by.
+///
+/// It is [`Instant::now`] unless that clock is paused.
+///
+/// ```
+/// use std::time::Instant;
+///
+/// let begin = Instant::now();
+/// assert!(windlass_reactor::time::now() >= begin); // this thread has no reactor of its own
+/// ```
+pub fn now() -> Instant {
+    if Paused::is_any() {
+        current::now().to_instant().unwrap_or_else(Instant::now)
+    } else {
+        Instant::now()
+    }
+}
 
 /// Waits for `duration`.
 ///
@@ -37,7 +75,7 @@ use std::time::{Duration, Instant};
 ///
 /// Dropping it takes the timer out.
 pub fn sleep(duration: Duration) -> Sleep {
-    let now = Moment::now();
+    let now = current::now();
     Sleep::seen_at(now, now.saturating_add(duration))
 }
 
@@ -97,7 +135,7 @@ impl Sleep {
 
     /// Moves the end to `duration` from now, also if it was reached already.
     pub fn reset_after(&mut self, duration: Duration) {
-        let now = Moment::now();
+        let now = current::now();
         self.move_seen_at(now, now.saturating_add(duration));
     }
 
@@ -112,6 +150,15 @@ impl Sleep {
         match &self.timer {
             Timer::In(reactor, key) if reactor.reset_timer(*key, deadline) => {}
             _ => self.timer = otherwise,
+        }
+    }
+
+    /// Reads the clock of the reactor that the timer is with, or will be with.
+    #[inline]
+    fn now(&self) -> Moment {
+        match &self.timer {
+            Timer::In(reactor, _) => reactor.now(),
+            _ => current::now(),
         }
     }
 
@@ -188,7 +235,7 @@ impl Future for Sleep {
         if !matches!(sleep.timer, Timer::Ahead) {
             // The clock is looked at, too, while the timer runs: somebody who is polled without end
             // may keep the reactor from being turned.
-            if sleep.deadline <= Moment::now() {
+            if sleep.deadline <= sleep.now() {
                 sleep.stop();
                 return Poll::Ready(());
             }
