@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
+use windlass_reactor::time::Hold;
 
 /// How large a pool gets.
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +43,17 @@ pub(crate) struct Pool {
     limits: Limits,
 }
 
+/// A closure that is to run.
+struct Waiting {
+    runnable: Runnable,
+    /// Keeps a paused clock from moving until the closure has run, and whoever waits for it was
+    /// woken.
+    _hold: Hold,
+}
+
 #[derive(Default)]
 struct Jobs {
-    waiting: VecDeque<Runnable>,
+    waiting: VecDeque<Waiting>,
     threads: usize,
     /// How many of the threads wait for a job. Each of them takes one of those that wait.
     idle: usize,
@@ -82,7 +91,10 @@ impl Pool {
                 return Some(job);
             }
         }
-        jobs.waiting.push_back(job);
+        jobs.waiting.push_back(Waiting {
+            runnable: job,
+            _hold: shared.workers[0].hold_time(),
+        });
         drop(jobs);
         self.work.notify_one();
         None
@@ -107,7 +119,7 @@ impl Pool {
                         shared,
                         queues: None,
                     },
-                    || job.run(),
+                    || job.runnable.run(),
                 )),
                 None => drop(job),
             }
@@ -115,7 +127,7 @@ impl Pool {
     }
 
     /// Waits for a job; `None` ends the thread, which has been counted off.
-    fn next_job(&self) -> Option<Runnable> {
+    fn next_job(&self) -> Option<Waiting> {
         let mut jobs = self.jobs.lock();
         let deadline = Instant::now().checked_add(self.limits.keep_alive);
         loop {

@@ -3,6 +3,8 @@
 //! The fallback is one thread for the whole process, started by the first wait that needs it and
 //! never ended. So sockets and timers work under any executor.
 
+use crate::clock::Moment;
+use crate::paused::Paused;
 use crate::reactor::{Reactor, Shared};
 use parking_lot::Mutex;
 use std::cell::RefCell;
@@ -28,6 +30,24 @@ pub(crate) fn entered() -> Option<Arc<Shared>> {
         .try_with(|current| current.borrow().clone())
         .ok()
         .flatten()
+}
+
+/// Reads the clock that timers of this thread go by.
+#[inline]
+pub(crate) fn now() -> Moment {
+    if Paused::is_any() {
+        now_of_reactor()
+    } else {
+        Moment::now()
+    }
+}
+
+#[cold]
+fn now_of_reactor() -> Moment {
+    match entered().filter(|reactor| reactor.is_attended()) {
+        Some(reactor) => reactor.now(),
+        None => Moment::now(),
+    }
 }
 
 /// Runs `body` with `reactor` as the current one.

@@ -50,17 +50,30 @@ impl Default for Deadlines {
 
 impl Deadlines {
     /// Has `waker` woken at `deadline`.
+    #[inline]
     pub(crate) fn insert(&self, deadline: Moment, waker: Waker) -> (TimerKey, Insertion) {
         let mut timers = self.timers.lock();
         let key = timers.insert(deadline, waker);
-        let is_earliest = self.note_earliest(&timers);
+        let is_earliest = self.note_if_earliest(deadline);
         drop(timers);
-        let insertion = if is_earliest && self.would_oversleep(deadline) {
-            Insertion::EndsWait
-        } else {
-            Insertion::InTime
-        };
-        (key, insertion)
+        (key, self.insertion(is_earliest, deadline))
+    }
+
+    /// Moves a timer to another deadline; `None` if it is over.
+    pub(crate) fn reset(&self, key: TimerKey, deadline: Moment) -> Option<Insertion> {
+        let mut timers = self.timers.lock();
+        let before = timers.reset(key, deadline)?;
+        let is_earliest = self.note_if_earliest(deadline);
+        if !is_earliest && before <= self.earliest() {
+            self.note_earliest(&timers);
+        }
+        drop(timers);
+        Some(self.insertion(is_earliest, deadline))
+    }
+
+    /// Says whether the timer would wake the task that `waker` does; `None` if it is over.
+    pub(crate) fn would_wake(&self, key: TimerKey, waker: &Waker) -> Option<bool> {
+        self.timers.lock().would_wake(key, waker)
     }
 
     /// Has another waker woken; hands it back if the timer is over.
@@ -69,11 +82,14 @@ impl Deadlines {
     }
 
     /// Takes a timer out; returns its waker, to be dropped outside of the lock, unless it is over.
+    #[inline]
     pub(crate) fn remove(&self, key: TimerKey) -> Option<Waker> {
         let mut timers = self.timers.lock();
-        let waker = timers.remove(key);
-        self.note_earliest(&timers);
-        waker
+        let (deadline, waker) = timers.remove(key)?;
+        if deadline <= self.earliest() {
+            self.note_earliest(&timers);
+        }
+        Some(waker)
     }
 
     /// Moves the wakers of all timers to `wakes`.
@@ -123,14 +139,27 @@ impl Deadlines {
         Moment::from_bits(self.earliest.load(Ordering::Relaxed))
     }
 
-    /// Writes the earliest deadline down for those without the lock; says whether it has changed.
-    fn note_earliest(&self, timers: &Timers) -> bool {
+    /// Writes the earliest deadline down for those without the lock.
+    fn note_earliest(&self, timers: &Timers) {
         let earliest = timers.next_deadline().to_bits();
-        let changed = self.earliest.load(Ordering::Relaxed) != earliest;
-        if changed {
-            self.earliest.store(earliest, Ordering::Relaxed);
+        self.earliest.store(earliest, Ordering::Relaxed);
+    }
+
+    /// Writes `deadline` down if it is the earliest; says whether it is. The lock is held.
+    fn note_if_earliest(&self, deadline: Moment) -> bool {
+        let is_earliest = deadline < self.earliest();
+        if is_earliest {
+            self.earliest.store(deadline.to_bits(), Ordering::Relaxed);
         }
-        changed
+        is_earliest
+    }
+
+    fn insertion(&self, is_earliest: bool, deadline: Moment) -> Insertion {
+        if is_earliest && self.would_oversleep(deadline) {
+            Insertion::EndsWait
+        } else {
+            Insertion::InTime
+        }
     }
 
     /// Rule 1: says whether a thread waits beyond `deadline`, which has been made the earliest.

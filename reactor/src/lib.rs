@@ -28,6 +28,7 @@ mod current;
 mod deadlines;
 mod io;
 mod notifier;
+mod paused;
 mod poller;
 mod reactor;
 mod registry;

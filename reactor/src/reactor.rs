@@ -3,9 +3,11 @@
 use crate::clock::Moment;
 use crate::current;
 use crate::deadlines::{Deadlines, Insertion};
+use crate::paused::{Paused, Step};
 use crate::poller::{Backend, Events, Features, Interest, Mode, Poller, Token};
 use crate::registry::Registry;
 use crate::source::Source;
+use crate::time::Hold;
 use crate::timers::TimerKey;
 use crate::wakes::Wakes;
 use parking_lot::Mutex;
@@ -75,6 +77,35 @@ impl Reactor {
 
     /// Makes a reactor on a poller that is used for nothing else.
     pub fn with_poller(poller: Poller) -> Self {
+        Self::with_clock(poller, None)
+    }
+
+    /// Makes a reactor on a poller that is used for nothing else, with a clock that stands still
+    /// until it is moved; see [`time`](crate::time#paused-clocks).
+    ///
+    /// It moves in turns that may wait: their caller says by it that he has nothing to run. A
+    /// turn's own timeout is real.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass_reactor::{Poller, Reactor, time};
+    ///
+    /// let mut reactor = Reactor::with_paused_clock(Poller::new()?);
+    /// let handle = reactor.handle().clone();
+    /// let begin = handle.enter(time::now);
+    /// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    /// let mut hour = handle.enter(|| time::sleep(Duration::from_secs(3600)));
+    /// # assert!(handle.enter(|| std::future::Future::poll(std::pin::Pin::new(&mut hour), &mut context)).is_pending());
+    /// // Somebody waits for the hour; then
+    /// reactor.turn(None)?;
+    /// assert_eq!(handle.enter(time::now) - begin, Duration::from_secs(3600));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn with_paused_clock(poller: Poller) -> Self {
+        Self::with_clock(poller, Some(Paused::new(Moment::now())))
+    }
+
+    fn with_clock(poller: Poller, paused: Option<Paused>) -> Self {
         let features = poller.features();
         let shared = Shared {
             poller,
@@ -82,6 +113,7 @@ impl Reactor {
             registry: Mutex::default(),
             deadlines: Deadlines::default(),
             attended: AtomicBool::new(true),
+            paused,
         };
         Self {
             handle: Handle(Arc::new(shared)),
@@ -107,9 +139,12 @@ impl Reactor {
     #[inline(always)]
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
         let shared = &*self.handle.0;
+        if shared.paused.is_some() {
+            return self.turn_paused(timeout);
+        }
         let claimed = shared.poller.claim();
         let notified = shared.wait(&mut self.events, timeout)?;
-        let timers = shared.hand_out(&self.events, &mut self.wakes);
+        let timers = shared.hand_out(&self.events, Moment::now, &mut self.wakes);
         drop(claimed);
         self.wakes.wake_all();
         Ok(Turn {
@@ -117,6 +152,84 @@ impl Reactor {
             timers,
             notified,
         })
+    }
+
+    /// As [`turn`](Reactor::turn), where the clock is paused.
+    #[cold]
+    fn turn_paused(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
+        // Before the look at notifications, by rule 4 of paused clocks.
+        let is_held = self.clock().is_held();
+        let now = (Moment::START, Moment::START);
+        let found = self.look(now)?;
+        if timeout == Some(Duration::ZERO) || found != Turn::default() {
+            return Ok(found);
+        }
+        let shared = &*self.handle.0;
+        let earliest = shared.deadlines.earliest();
+        let moves_by_itself = !is_held && !shared.is_waited_for();
+        if let Some(step) = self.clock().next_step(earliest, moves_by_itself) {
+            return Ok(self.step(step));
+        }
+        let limit = match timeout {
+            None => (Moment::START, Moment::NEVER),
+            Some(timeout) => {
+                let now = Moment::now();
+                (now, now.saturating_add(timeout))
+            }
+        };
+        let deadlines = &shared.deadlines;
+        if deadlines.begin_wait(Moment::NEVER) != earliest {
+            // Another thread has set a timer, for which the time may have to move.
+            deadlines.end_wait();
+            return Ok(found);
+        }
+        let found = self.look(limit);
+        self.handle.0.deadlines.end_wait();
+        found
+    }
+
+    /// Waits from now until the end of a time, and takes in what is there, without moving a paused
+    /// clock.
+    fn look(&mut self, (now, end): (Moment, Moment)) -> io::Result<Turn> {
+        let shared = &*self.handle.0;
+        let claimed = shared.poller.claim();
+        let notified = shared.poller.wait_until(&mut self.events, now, end)?;
+        let timers = shared.hand_out(&self.events, || shared.now(), &mut self.wakes);
+        drop(claimed);
+        self.wakes.wake_all();
+        Ok(Turn {
+            events: self.events.len(),
+            timers,
+            notified,
+        })
+    }
+
+    /// Moves a paused clock.
+    fn step(&mut self, step: Step) -> Turn {
+        let Self { handle, wakes, .. } = self;
+        let shared = &*handle.0;
+        let mut turn = Turn::default();
+        let claimed = shared.poller.claim();
+        if let Some(clock) = shared.paused() {
+            match step {
+                Step::ToTimer(moment) => {
+                    clock.move_to(moment);
+                    turn.timers = shared.deadlines.expire(|| moment, wakes);
+                }
+                Step::ToGoal(moment) => {
+                    clock.move_to(moment);
+                    clock.take_reached(wakes);
+                }
+            }
+        }
+        drop(claimed);
+        wakes.wake_all();
+        turn
+    }
+
+    fn clock(&self) -> &Paused {
+        let paused = self.handle.0.paused.as_ref();
+        paused.expect("this is asked only where the clock is paused")
     }
 
     /// Turns for as long as the process lives; see [`current`].
@@ -222,7 +335,7 @@ impl Handle {
         };
         let (mut events, mut wakes) = (Events::new(), Wakes::default());
         shared.poller.look(&mut events)?;
-        let timers = shared.hand_out(&events, &mut wakes);
+        let timers = shared.hand_out(&events, || shared.now(), &mut wakes);
         drop(claimed);
         wakes.wake_all();
         Ok(Some(Turn {
@@ -240,6 +353,12 @@ impl Handle {
     /// What the system says of the write that ends the wait.
     pub fn notify(&self) -> io::Result<()> {
         self.0.poller.notify()
+    }
+
+    /// Keeps the time of this reactor, if its clock is paused, from moving by itself until what is
+    /// returned is dropped; see [`time::hold`](crate::time::hold).
+    pub fn hold_time(&self) -> Hold {
+        Hold::of(&self.0)
     }
 
     /// Returns the mechanism in use.
@@ -282,6 +401,8 @@ pub(crate) struct Shared {
     deadlines: Deadlines,
     /// Somebody turns the reactor, or will.
     attended: AtomicBool,
+    /// The clock, if it is not the real one.
+    paused: Option<Paused>,
 }
 
 impl Shared {
@@ -289,7 +410,7 @@ impl Shared {
     /// has the claim.
     #[inline(always)]
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
-        let (mut now, limit) = match timeout {
+        let (now, limit) = match timeout {
             None => (Moment::START, Moment::NEVER),
             Some(Duration::ZERO) => {
                 return self.poller.wait_until(events, Moment::START, Moment::START);
@@ -300,10 +421,12 @@ impl Shared {
             }
         };
         let until = self.deadlines.begin_wait(limit);
-        if until != limit {
-            now = Moment::now();
-        }
-        match self.poller.wait_until(events, now, until) {
+        let waited = if until == limit {
+            self.poller.wait_until(events, now, limit)
+        } else {
+            self.poller.wait_for_timer(events, until)
+        };
+        match waited {
             Ok(notified) => {
                 self.deadlines.end_wait();
                 Ok(notified)
@@ -318,9 +441,14 @@ impl Shared {
     /// Collects the wakers that the events and the timers that are due concern; returns how many
     /// timers are. For a caller who has the claim.
     #[inline(always)]
-    fn hand_out(&self, events: &Events, wakes: &mut Wakes) -> usize {
+    fn hand_out(
+        &self,
+        events: &Events,
+        now: impl FnOnce() -> Moment,
+        wakes: &mut Wakes,
+    ) -> usize {
         self.dispatch(events, wakes);
-        self.deadlines.expire(Moment::now, wakes)
+        self.deadlines.expire(now, wakes)
     }
 
     /// Hands each event to its source. The registry is not locked while the source is.
@@ -332,6 +460,26 @@ impl Shared {
                 source.take_event(event, wakes);
             }
         }
+    }
+
+    /// Says whether somebody waits for a descriptor.
+    fn is_waited_for(&self) -> bool {
+        let sources = self.registry.lock().all();
+        sources.iter().any(|source| source.is_waited_for())
+    }
+
+    /// Reads the clock.
+    #[inline]
+    pub(crate) fn now(&self) -> Moment {
+        match &self.paused {
+            None => Moment::now(),
+            Some(paused) => paused.now(),
+        }
+    }
+
+    /// Returns the clock, if it is paused.
+    pub(crate) fn paused(&self) -> Option<&Paused> {
+        self.paused.as_ref()
     }
 
     fn attach(&self) {
@@ -408,16 +556,42 @@ impl Shared {
     /// Has `waker` woken at `deadline`.
     pub(crate) fn insert_timer(&self, deadline: Moment, waker: Waker) -> TimerKey {
         let (key, insertion) = self.deadlines.insert(deadline, waker);
-        if insertion == Insertion::EndsWait {
-            // If the write fails, the descriptors of the process are beyond help.
-            let _ = self.poller.notify();
-        }
+        self.complete_timer(insertion);
         key
     }
 
-    /// Has another waker woken; hands it back if the timer is over.
-    pub(crate) fn replace_timer_waker(&self, key: TimerKey, waker: Waker) -> Result<Waker, Waker> {
-        self.deadlines.replace_waker(key, waker)
+    /// Moves a timer to another deadline; says whether there was one, which is not over.
+    pub(crate) fn reset_timer(&self, key: TimerKey, deadline: Moment) -> bool {
+        let insertion = self.deadlines.reset(key, deadline);
+        insertion
+            .map(|insertion| self.complete_timer(insertion))
+            .is_some()
+    }
+
+    /// Ends a wait that would last beyond a timer.
+    fn complete_timer(&self, insertion: Insertion) {
+        if insertion == Insertion::EndsWait {
+            self.notify();
+        }
+    }
+
+    /// Ends the turn in progress, or else the next one.
+    pub(crate) fn notify(&self) {
+        // If the write fails, the descriptors of the process are beyond help.
+        let _ = self.poller.notify();
+    }
+
+    /// Has the task of `waker` woken by a timer; says whether there is one, which is not over.
+    pub(crate) fn watch_timer(&self, key: TimerKey, waker: &Waker) -> bool {
+        match self.deadlines.would_wake(key, waker) {
+            None => false,
+            Some(true) => true,
+            Some(false) => {
+                // A waker is somebody's code: it is cloned and dropped while no lock is held.
+                let replaced = self.deadlines.replace_waker(key, waker.clone());
+                replaced.is_ok()
+            }
+        }
     }
 
     /// Takes a timer out; returns its waker, to be dropped outside of the lock.

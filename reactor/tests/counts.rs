@@ -7,6 +7,7 @@ mod support;
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::pin::pin;
 use std::process::Command;
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -39,9 +40,17 @@ fn streams(count: usize) -> (Vec<Async<UnixStream>>, Vec<UnixStream>) {
         .unzip()
 }
 
+/// All that can be done with a timer, but wait for it.
 fn sleep_and_drop(waker: &Waker) {
-    let mut sleep = time::sleep(Duration::from_secs(3600));
+    let hour = Duration::from_secs(3600);
+    let mut sleep = time::sleep(hour);
     assert!(poll_once(&mut sleep, waker).is_pending());
+    for duration in [2 * hour, hour / 2, hour] {
+        sleep.reset_after(duration);
+        assert!(poll_once(&mut sleep, waker).is_pending());
+    }
+    let mut limited = pin!(time::timeout(hour, std::future::pending::<()>()));
+    assert!(poll_once(&mut limited, waker).is_pending());
 }
 
 #[test]

@@ -4,15 +4,17 @@ mod support;
 
 use futures::executor::block_on;
 use futures::future::{FutureExt, join_all};
-use std::future::{pending, poll_fn, ready};
+use std::cell::Cell;
+use std::future::{Future, pending, poll_fn, ready};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::{
     CountingWaker, LONG, TimeLimit, each_reactor, poll_once, run_on, shortest_wait, turn_until,
 };
+use windlass_reactor::Backend;
 use windlass_reactor::time::{
     MissedTicks, interval, interval_at, sleep, sleep_until, timeout, timeout_at,
 };
@@ -65,6 +67,163 @@ fn what_is_due_is_over_at_once() {
         thread::sleep(2 * MILLISECOND);
         let turn = reactor.turn(Some(Duration::ZERO)).unwrap();
         assert_eq!((turn.timers, counter.count()), (1, 1));
+    });
+}
+
+// The first poll goes by the clock as it was when the sleep was made.
+#[test]
+fn what_was_due_before_its_first_poll_is_over_with_the_next_turn() {
+    each_reactor(|mut reactor| {
+        let (counter, waker) = CountingWaker::new();
+        let mut late = sleep(MILLISECOND);
+        thread::sleep(2 * MILLISECOND);
+        let handle = reactor.handle().clone();
+        if handle.enter(|| poll_once(&mut late, &waker)).is_pending() {
+            let turn = reactor.turn(Some(Duration::ZERO)).unwrap();
+            assert_eq!((turn.timers, counter.count()), (1, 1));
+            assert!(poll_once(&mut late, &waker).is_ready());
+        }
+    });
+}
+
+// Without a look at the slack of the thread, a wait ends that much later.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sleep_is_not_late_by_the_slack_of_the_thread() {
+    let slack = std::fs::read_to_string("/proc/self/timerslack_ns").unwrap();
+    let slack = Duration::from_nanos(slack.trim().parse().unwrap());
+    each_reactor(|mut reactor| {
+        let backend = reactor.handle().backend();
+        if !matches!(backend, Backend::Epoll | Backend::Poll) {
+            return;
+        }
+        let mut lateness = || {
+            let begin = Instant::now();
+            run_on(&mut reactor, sleep(MILLISECOND));
+            begin.elapsed() - MILLISECOND
+        };
+        // Even the best of them would be.
+        let is_in_time = (0..2_000).any(|_| lateness() < slack);
+        assert!(is_in_time, "{backend}: all are late by more than {slack:?}");
+    });
+}
+
+// D18
+#[test]
+fn no_sleep_is_early_wherever_it_was_moved() {
+    each_reactor(|mut reactor| {
+        let random = Cell::new(1_u64);
+        let below = |limit: u64| {
+            random.set(random.get().wrapping_mul(6_364_136_223_846_793_005) + 1);
+            (random.get() >> 33) % limit
+        };
+        let sleeps = (0..200).map(|_| {
+            let resets: Vec<_> = (0..below(4))
+                .map(|_| Duration::from_micros(below(20_000)))
+                .collect();
+            let first = Duration::from_micros(below(20_000));
+            async move {
+                let mut sleep = pin!(sleep(first));
+                let mut resets = resets.into_iter();
+                let mut end = Instant::now();
+                poll_fn(|context| {
+                    let polled = sleep.as_mut().poll(context);
+                    assert!(polled.is_pending() || Instant::now() >= end, "too early");
+                    // Moved before it is over, as it is over, and after.
+                    if let Some(reset) = resets.next() {
+                        end = Instant::now() + reset;
+                        sleep.reset(end);
+                        context.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    polled
+                })
+                .await;
+            }
+        });
+        run_on(&mut reactor, join_all(sleeps));
+        assert!(reactor.next_deadline().is_none());
+    });
+}
+
+// A timer that is moved to later keeps its place for a while: it must neither fire there nor hide
+// what is due between.
+#[test]
+fn timers_that_were_moved_fire_at_their_new_deadlines() {
+    const COUNT: usize = 300;
+    each_reactor(|mut reactor| {
+        let handle = reactor.handle().clone();
+        let begin = Instant::now();
+        let at = |number: usize| begin + Duration::from_micros(200) * number as u32;
+        let (counter, waker) = CountingWaker::new();
+        let mut sleeps: Vec<_> = (0..COUNT)
+            .map(|number| sleep_until(at(number) + LONG))
+            .collect();
+        handle.enter(|| {
+            for sleep in &mut sleeps {
+                assert!(poll_once(sleep, &waker).is_pending());
+            }
+        });
+        // Later, earlier, and the two of them mixed.
+        for (number, sleep) in sleeps.iter_mut().enumerate() {
+            sleep.reset(at(number) + 2 * LONG);
+        }
+        for (number, sleep) in sleeps.iter_mut().enumerate() {
+            sleep.reset(at(COUNT - number));
+        }
+        for sleep in sleeps.iter_mut().step_by(3) {
+            sleep.reset(at(COUNT + 1));
+        }
+        while counter.count() < COUNT {
+            reactor.turn(None).unwrap();
+            let elapsed = begin.elapsed().as_micros() as usize;
+            assert!(counter.count() <= elapsed / 200 + 1, "some are early");
+        }
+        assert!(begin.elapsed() >= Duration::from_micros(200) * (COUNT as u32 + 1));
+        assert!(reactor.next_deadline().is_none());
+    });
+}
+
+// D10
+#[test]
+fn threads_may_set_move_and_drop_timers_while_they_fire() {
+    const ROUNDS: u32 = 2_000;
+    each_reactor(|mut reactor| {
+        let handle = reactor.handle().clone();
+        let (done, wait) = (AtomicUsize::new(0), Duration::from_micros(50));
+        let (handle, done) = (&handle, &done);
+        let work = |thread: u32| {
+            let (counter, waker) = CountingWaker::new();
+            for round in 0..ROUNDS {
+                let mut timer = sleep(wait * (round % 3));
+                let is_over = handle.enter(|| poll_once(&mut timer, &waker)).is_ready();
+                match (round + thread) % 4 {
+                    0 => timer.reset_after(wait),
+                    1 => timer.reset_after(LONG),
+                    // Left to another thread to be dropped, or to fire.
+                    2 => drop(thread::scope(|scope| {
+                        scope.spawn(move || drop(timer)).join().unwrap();
+                    })),
+                    _ if is_over => {}
+                    _ => {
+                        let before = counter.count();
+                        timer.reset_after(wait);
+                        support::look_until(|| counter.count() > before || round % 64 > 0);
+                    }
+                }
+            }
+            done.fetch_add(1, Ordering::SeqCst);
+            handle.notify().unwrap();
+        };
+        thread::scope(|scope| {
+            for number in 0..3 {
+                scope.spawn(move || work(number));
+            }
+            while done.load(Ordering::SeqCst) < 3 {
+                reactor.turn(None).unwrap();
+            }
+        });
+        assert!(reactor.next_deadline().is_none());
     });
 }
 
@@ -313,6 +472,48 @@ fn a_hundred_thousand_timers_fire_once_each_and_leave_nothing() {
         drop(sleeps);
         assert!(reactor.next_deadline().is_none());
     });
+}
+
+#[test]
+fn a_million_timers_are_no_burden() {
+    const COUNT: usize = 1_000_000;
+    let _limit = TimeLimit::of(Duration::from_secs(120));
+    let mut reactor = windlass_reactor::Reactor::new().unwrap();
+    let handle = reactor.handle().clone();
+    let (counter, waker) = CountingWaker::new();
+    let hour = Duration::from_secs(3600);
+    let of_new_ones = |count: usize| {
+        let begin = Instant::now();
+        handle.enter(|| {
+            for _ in 0..count {
+                assert!(poll_once(&mut sleep(MILLISECOND), &waker).is_pending());
+            }
+        });
+        begin.elapsed()
+    };
+    let alone = of_new_ones(COUNT / 50);
+    let mut sleeps: Vec<_> = (0..COUNT)
+        .map(|number| sleep(hour + Duration::from_micros((number * 7919 % COUNT) as u64)))
+        .collect();
+    handle.enter(|| {
+        for sleep in &mut sleeps {
+            assert!(poll_once(sleep, &waker).is_pending());
+        }
+    });
+    // Each is earlier than all the others.
+    let among_others = of_new_ones(COUNT / 50);
+    let most = 4 * alone + Duration::from_millis(100);
+    assert!(among_others < most, "{among_others:?} instead of {alone:?}");
+    for sleep in &mut sleeps {
+        sleep.reset_after(2 * hour);
+    }
+    for sleep in sleeps.iter_mut().rev().take(COUNT / 10) {
+        sleep.reset_after(MILLISECOND);
+    }
+    turn_until(&mut reactor, || counter.count() == COUNT / 10);
+    drop(sleeps);
+    assert!(reactor.next_deadline().is_none());
+    assert_eq!(counter.count(), COUNT / 10);
 }
 
 #[test]

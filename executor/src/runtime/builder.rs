@@ -12,7 +12,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use windlass_reactor::{Backend, Reactor};
+use windlass_reactor::{Backend, Poller, Reactor};
 
 /// Chooses how a [`Runtime`] is made.
 ///
@@ -31,6 +31,7 @@ use windlass_reactor::{Backend, Reactor};
 pub struct Builder {
     workers: Option<usize>,
     backend: Option<Backend>,
+    paused_clock: bool,
     thread_name: String,
     thread_stack_size: Option<usize>,
     blocking: Limits,
@@ -59,6 +60,7 @@ impl Builder {
         Self {
             workers: None,
             backend: None,
+            paused_clock: false,
             thread_name: "windlass".to_owned(),
             thread_stack_size: None,
             blocking: Limits::default(),
@@ -100,6 +102,39 @@ impl Builder {
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> Self {
         self.backend = Some(backend);
+        self
+    }
+
+    /// Pauses the clock of the runtime, for tests: sleeps, timeouts and intervals take no time.
+    ///
+    /// The clock stands, until every task waits, nobody waits for a descriptor, and no closure of
+    /// `spawn_blocking` is queued or runs; then it moves to the earliest deadline by itself. What
+    /// exactly holds it, and how it is moved by hand, is told by
+    /// [`windlass_reactor::time`](windlass_reactor::time#paused-clocks).
+    ///
+    /// It takes a runtime with one worker, which is what it has unless another number is set.
+    /// Whoever calls [`Runtime::block_on`] while another thread is inside has the real clock.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use windlass_executor::Runtime;
+    /// use windlass_reactor::time;
+    ///
+    /// let runtime = Runtime::builder().paused_clock().build()?;
+    /// let began = Instant::now();
+    /// runtime.block_on(async {
+    ///     let begin = time::now();
+    ///     time::sleep(Duration::from_secs(3600)).await;
+    ///     assert_eq!(time::now() - begin, Duration::from_secs(3600));
+    /// });
+    /// assert!(began.elapsed() < Duration::from_secs(3600));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn paused_clock(mut self) -> Self {
+        self.paused_clock = true;
         self
     }
 
@@ -240,6 +275,7 @@ impl Builder {
     fn check(&self) -> io::Result<usize> {
         let workers = match self.workers {
             Some(workers) => workers,
+            None if self.paused_clock => 1,
             None => std::thread::available_parallelism()?
                 .get()
                 .min(Self::MAX_WORKERS),
@@ -251,6 +287,12 @@ impl Builder {
                     "{workers} workers were asked for; it must be 1 to {}, or left out for one per processor",
                     Self::MAX_WORKERS
                 ),
+            ));
+        }
+        if self.paused_clock && workers > 1 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{workers} workers were asked for; a paused clock takes exactly 1"),
             ));
         }
         if self.blocking.most_threads == 0 {
@@ -269,10 +311,15 @@ impl Builder {
     }
 
     fn reactor(&self) -> io::Result<Reactor> {
-        match self.backend {
-            Some(backend) => Reactor::with_backend(backend),
-            None => Reactor::new(),
-        }
+        let poller = match self.backend {
+            Some(backend) => Poller::with_backend(backend)?,
+            None => Poller::new()?,
+        };
+        Ok(if self.paused_clock {
+            Reactor::with_paused_clock(poller)
+        } else {
+            Reactor::with_poller(poller)
+        })
     }
 
     fn start_worker(

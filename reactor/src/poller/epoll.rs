@@ -36,6 +36,8 @@ impl Contract for Epoll {
         passing_errors: true,
     };
 
+    const HAS_SLACK: bool = true;
+
     fn open() -> io::Result<Self> {
         let set = sys::create()?;
         sys::probe(set.as_fd())?;

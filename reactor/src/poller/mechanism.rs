@@ -3,6 +3,7 @@
 #[cfg(doc)]
 use super::Event;
 use super::{Backend, DevPoll, Epoll, Events, Interest, Kqueue, Mode, Poll, Token, Trigger};
+use crate::sys;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::time::Duration;
@@ -65,6 +66,10 @@ pub(crate) enum Effect {
 ///   and no panic.
 pub(crate) trait Contract: Sized {
     const FEATURES: Features;
+
+    /// Waits with a timeout end later than asked by the slack of the thread: see
+    /// [`sys::clock::slack`]. Not to be said of one that rounds timeouts up, by more than that.
+    const HAS_SLACK: bool = false;
 
     /// Makes an empty set, or says why this mechanism does not work here.
     fn open() -> io::Result<Self>;
@@ -148,6 +153,18 @@ impl Mechanism {
             M::FEATURES
         }
         dispatch!(self, one => of(one))
+    }
+
+    /// Returns by how much a wait may end later than `timeout` from now, as it mostly does.
+    pub(crate) fn slack(&self, timeout: Duration) -> Duration {
+        fn has_slack<M: Contract>(_: &M) -> bool {
+            M::HAS_SLACK
+        }
+        if dispatch!(self, one => has_slack(one)) {
+            sys::clock::slack(timeout)
+        } else {
+            Duration::ZERO
+        }
     }
 
     pub(crate) fn add(&self, fd: RawFd, wanted: Registration) -> io::Result<Effect> {

@@ -326,8 +326,24 @@ impl Poller {
         if deadline == Moment::NEVER {
             self.wait_for_ever(events)
         } else {
-            self.wait_for_a_time(events, now, deadline)
+            self.wait_for_a_time(events, now, deadline, |timeout| timeout)
         }
+    }
+
+    /// Waits as [`wait_until`](Poller::wait_until) does, from now on, and hits `deadline` more
+    /// closely, at the price of a second visit to the kernel now and then.
+    ///
+    /// The kernel ends a wait at any time between the one that was asked for and one that is later
+    /// by the slack of the thread: mostly at the end of that, and earlier if it has something else
+    /// to do then. So what is asked for is earlier by the slack.
+    #[inline(never)]
+    pub(crate) fn wait_for_timer(&self, events: &mut Events, deadline: Moment) -> io::Result<bool> {
+        self.wait_for_a_time(events, Moment::now(), deadline, |timeout| {
+            match timeout.checked_sub(self.mechanism.slack(timeout)) {
+                Some(Duration::ZERO) | None => timeout,
+                Some(aimed) => aimed,
+            }
+        })
     }
 
     #[inline(always)]
@@ -348,10 +364,11 @@ impl Poller {
         events: &mut Events,
         mut now: Moment,
         deadline: Moment,
+        aim: impl Fn(Duration) -> Duration,
     ) -> io::Result<bool> {
         loop {
             let timeout = deadline.saturating_since(now);
-            let interrupted = match self.visit(events, Some(timeout))? {
+            let interrupted = match self.visit(events, Some(aim(timeout)))? {
                 Ended::Notified => return Ok(true),
                 Ended::InTime => false,
                 Ended::Interrupted => true,

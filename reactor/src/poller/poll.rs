@@ -41,6 +41,8 @@ impl Contract for Poll {
         passing_errors: true,
     };
 
+    const HAS_SLACK: bool = true;
+
     fn open() -> io::Result<Self> {
         Ok(Self {
             table: Mutex::new(Table::new(Backend::Poll)),

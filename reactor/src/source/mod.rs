@@ -215,6 +215,11 @@ impl Source {
         }
     }
 
+    /// Says whether anybody waits.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        !self.state.lock().waiters.is_empty()
+    }
+
     /// Wakes all who wait, so that they wait elsewhere.
     pub(crate) fn take_waiters(&self, wakes: &mut Wakes) {
         let mut state = self.state.lock();

@@ -84,6 +84,11 @@ impl Waiters {
             .map(|waiter| waiter.waker)
     }
 
+    /// Says whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.reader.is_none() && self.writer.is_none() && self.more.is_empty()
+    }
+
     /// Moves all wakers of one direction to `wakes`.
     #[inline(always)]
     pub(crate) fn take(&mut self, direction: Direction, wakes: &mut Wakes) {

@@ -23,3 +23,40 @@ pub(crate) fn monotonic_nanoseconds() -> u64 {
         .wrapping_mul(1_000_000_000)
         .wrapping_add(now.tv_nsec as u64)
 }
+
+/// Returns by how much later than asked the kernel may end a wait of this thread for `timeout`.
+///
+/// On Linux that is a thousandth of the timeout, but not less than the slack of the thread (50
+/// microseconds unless somebody changed it) and not more than a tenth of a second. Elsewhere there
+/// is none that one can know.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn slack(timeout: std::time::Duration) -> std::time::Duration {
+    use std::time::Duration;
+    thread_local! {
+        /// The slack of this thread, once it was asked for. If it is changed later, waits end later
+        /// or are made of two.
+        static OF_THREAD: std::cell::Cell<Option<Duration>> = const { std::cell::Cell::new(None) };
+    }
+    let of_thread = OF_THREAD.get().unwrap_or_else(|| {
+        let asked = thread_slack();
+        OF_THREAD.set(Some(asked));
+        asked
+    });
+    (timeout / 1_000)
+        .min(Duration::from_millis(100))
+        .max(of_thread)
+}
+
+/// Returns by how much later than asked the kernel may end a wait of this thread for `timeout`.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn slack(_timeout: std::time::Duration) -> std::time::Duration {
+    std::time::Duration::ZERO
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn thread_slack() -> std::time::Duration {
+    // SAFETY: this request takes no further argument and changes nothing.
+    let nanoseconds = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
+    // Negative if a sandbox refuses the call.
+    std::time::Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
+}

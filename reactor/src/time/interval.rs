@@ -2,6 +2,7 @@
 
 use super::Sleep;
 use crate::clock::Moment;
+use crate::current;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant};
 ///
 /// If `period` is zero.
 pub fn interval(period: Duration) -> Interval {
-    Interval::new(Moment::now(), period)
+    Interval::new(current::now(), period)
 }
 
 /// Ticks every `period`, at `start` the first time.
@@ -95,10 +96,11 @@ impl Interval {
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Instant> {
         std::task::ready!(Future::poll(Pin::new(&mut self.sleep), context));
         let due = self.sleep.deadline;
-        let next = self.next_after(due, Moment::now());
-        self.sleep.move_to(next);
+        let now = current::now();
+        let next = self.next_after(due, now);
+        self.sleep.move_seen_at(now, next);
         // A deadline that is never is never reached.
-        Poll::Ready(due.to_instant().unwrap_or_else(Instant::now))
+        Poll::Ready(due.to_instant().unwrap_or_else(super::now))
     }
 
     /// When the tick after `due` is, which is being returned at `now`.

@@ -1,16 +1,39 @@
 //! Futures over the timers of the current reactor.
 //!
-//! A deadline is fixed when the future is made; it goes to a reactor's timers when the future is
-//! polled first, which makes no system call. No deadline is too far: [`Duration::MAX`] is never.
+//! A deadline is fixed when the future is made, by a look at the clock. The future goes to a reactor's
+//! timers when it is polled first, which makes no system call and doesn't look at the clock again: if
+//! it was due by then, the next turn of the reactor ends it. All later polls look. So a timeout that
+//! is polled once and dropped costs little more than one look at the clock, whatever the number of
+//! others. No deadline is too far: [`Duration::MAX`] is never.
 //! Nothing here ends early, and all follow the monotonic clock, so that setting the time of day
 //! changes nothing; the time that the machine is suspended doesn't count on Linux and on Apple's systems.
+//!
+//! # Paused clocks
+//!
+//! The clock is that of the reactor, which is [`now`]: for tests it can be one that stands still
+//! (`Builder::paused_clock` of a runtime, or [`Reactor::with_paused_clock`](crate::Reactor::with_paused_clock)).
+//! Then sleeps, timeouts and intervals of hours take no time at all, and happen in the same order
+//! whenever the test is run. The time moves to the earliest deadline by itself when
+//!
+//! - every task waits,
+//! - nobody waits for a descriptor that is registered with the reactor, a listener or a signal
+//!   included; a wait by a `poll_` method counts until there was an event,
+//! - no closure of `spawn_blocking` is queued or runs, and nobody else has a [`hold`] of it.
+//!
+//! Else it stands, and things happen as they do: I/O that holds the time for ever is a test that
+//! hangs. [`advance`] moves it by hand, whatever is waited for. Deadlines are to be reckoned from
+//! [`now`], as the clock of the system does not know of this one. It begins at the time when the
+//! reactor is made. The threads of other runtimes, and those without a runtime, have the real clock.
 
 mod interval;
+mod paused;
 
 pub use interval::{Interval, MissedTicks, interval, interval_at};
+pub use paused::{Advance, Hold, advance, hold};
 
 use crate::clock::Moment;
 use crate::current;
+use crate::paused::Paused;
 use crate::reactor::Shared;
 use crate::timers::TimerKey;
 use pin_project_lite::pin_project;
@@ -20,6 +43,24 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+
+/// Returns the time by the clock of this thread's reactor, which all of this module goes by.
+///
+/// It is [`Instant::now`] unless that clock is paused.
+///
+/// ```
+/// use std::time::Instant;
+///
+/// let begin = Instant::now();
+/// assert!(windlass_reactor::time::now() >= begin); // this thread has no reactor of its own
+/// ```
+pub fn now() -> Instant {
+    if Paused::is_any() {
+        current::now().to_instant().unwrap_or_else(Instant::now)
+    } else {
+        Instant::now()
+    }
+}
 
 /// Waits for `duration`.
 ///
@@ -34,7 +75,8 @@ use std::time::{Duration, Instant};
 ///
 /// Dropping it takes the timer out.
 pub fn sleep(duration: Duration) -> Sleep {
-    Sleep::new(Moment::now().saturating_add(duration))
+    let now = current::now();
+    Sleep::seen_at(now, now.saturating_add(duration))
 }
 
 /// Waits until `deadline`; one in the past is reached at once.
@@ -50,14 +92,34 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Sleep {
     deadline: Moment,
-    timer: Option<(Arc<Shared>, TimerKey)>,
+    timer: Timer,
+}
+
+/// Where the timer of a sleep is.
+enum Timer {
+    /// Nowhere: the deadline may have been reached, which the next poll looks at.
+    Out,
+    /// Nowhere, but the deadline was in the future when it was chosen, and nobody has waited for it
+    /// yet: the next poll begins to wait without a look.
+    Ahead,
+    /// With a reactor, unless it has fired.
+    In(Arc<Shared>, TimerKey),
 }
 
 impl Sleep {
     fn new(deadline: Moment) -> Self {
         Self {
             deadline,
-            timer: None,
+            timer: Timer::Out,
+        }
+    }
+
+    /// Makes one whose deadline was compared with the clock, which said `now`.
+    #[inline]
+    fn seen_at(now: Moment, deadline: Moment) -> Self {
+        Self {
+            deadline,
+            timer: Timer::seen_at(now, deadline),
         }
     }
 
@@ -68,46 +130,80 @@ impl Sleep {
 
     /// Moves the end to `deadline`, also if it was reached already.
     pub fn reset(&mut self, deadline: Instant) {
-        self.move_to(Moment::from_instant(deadline));
+        self.move_to(Moment::from_instant(deadline), Timer::Out);
     }
 
     /// Moves the end to `duration` from now, also if it was reached already.
     pub fn reset_after(&mut self, duration: Duration) {
-        self.move_to(Moment::now().saturating_add(duration));
+        let now = current::now();
+        self.move_seen_at(now, now.saturating_add(duration));
     }
 
-    /// Has the task that waits woken at the new deadline.
-    fn move_to(&mut self, deadline: Moment) {
+    /// Moves the end to `deadline`, which was compared with the clock, which said `now`.
+    fn move_seen_at(&mut self, now: Moment, deadline: Moment) {
+        self.move_to(deadline, Timer::seen_at(now, deadline));
+    }
+
+    /// Has the task that waits woken at the new deadline; if none does, the timer is `otherwise`.
+    fn move_to(&mut self, deadline: Moment, otherwise: Timer) {
         self.deadline = deadline;
-        if let Some((reactor, key)) = self.timer.take() {
-            if let Some(waker) = reactor.remove_timer(key) {
-                self.wait_with(reactor, waker);
+        match &self.timer {
+            Timer::In(reactor, key) if reactor.reset_timer(*key, deadline) => {}
+            _ => self.timer = otherwise,
+        }
+    }
+
+    /// Reads the clock of the reactor that the timer is with, or will be with.
+    #[inline]
+    fn now(&self) -> Moment {
+        match &self.timer {
+            Timer::In(reactor, _) => reactor.now(),
+            _ => current::now(),
+        }
+    }
+
+    #[inline]
+    fn start(&mut self, waker: &Waker) {
+        let waker = waker.clone();
+        match current::reactor() {
+            Ok(reactor) => self.wait_with(reactor, waker),
+            Err(_) => {
+                self.timer = Timer::Out;
+                retry_later(waker);
             }
         }
     }
 
-    fn start(&mut self, context: &Context<'_>) {
-        let waker = context.waker().clone();
-        match current::reactor() {
-            Ok(reactor) => self.wait_with(reactor, waker),
-            Err(_) => retry_later(waker),
-        }
-    }
-
+    #[inline]
     fn wait_with(&mut self, reactor: Arc<Shared>, waker: Waker) {
         let key = reactor.insert_timer(self.deadline, waker);
         if reactor.is_attended() {
-            self.timer = Some((reactor, key));
-        } else if let Some(waker) = reactor.remove_timer(key) {
+            self.timer = Timer::In(reactor, key);
+            return;
+        }
+        self.timer = Timer::Out;
+        if let Some(waker) = reactor.remove_timer(key) {
             // It was left while the timer went in: nobody would fire it.
             waker.wake();
         }
     }
 
     /// Takes the timer out, if it is in.
+    #[inline]
     fn stop(&mut self) {
-        if let Some((reactor, key)) = self.timer.take() {
+        if let Timer::In(reactor, key) = std::mem::replace(&mut self.timer, Timer::Out) {
             drop(reactor.remove_timer(key));
+        }
+    }
+}
+
+impl Timer {
+    #[inline]
+    fn seen_at(now: Moment, deadline: Moment) -> Self {
+        if now < deadline {
+            Timer::Ahead
+        } else {
+            Timer::Out
         }
     }
 }
@@ -133,27 +229,25 @@ fn retry_later(waker: Waker) {
 impl Future for Sleep {
     type Output = ();
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let sleep = self.get_mut();
-        // The clock is looked at, too, while the timer runs: somebody who is polled without end may
-        // keep the reactor from being turned.
-        if sleep.deadline <= Moment::now() {
-            sleep.stop();
-            return Poll::Ready(());
-        }
-        // A timer that never ends is kept as any other, since it may be reset.
-        if let Some((reactor, key)) = &sleep.timer {
-            match reactor.replace_timer_waker(*key, context.waker().clone()) {
-                Ok(replaced) => {
-                    drop(replaced);
+        if !matches!(sleep.timer, Timer::Ahead) {
+            // The clock is looked at, too, while the timer runs: somebody who is polled without end
+            // may keep the reactor from being turned.
+            if sleep.deadline <= sleep.now() {
+                sleep.stop();
+                return Poll::Ready(());
+            }
+            // A timer that never ends is kept as any other, since it may be reset.
+            if let Timer::In(reactor, key) = &sleep.timer {
+                if reactor.watch_timer(*key, context.waker()) {
                     return Poll::Pending;
                 }
                 // Its reactor was left before it could fire.
-                Err(unused) => drop(unused),
             }
-            sleep.timer = None;
         }
-        sleep.start(context);
+        sleep.start(context.waker());
         Poll::Pending
     }
 }
