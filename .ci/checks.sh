@@ -26,6 +26,8 @@ check() {
     set -e
     if ((status == 0)); then
         echo "ok $name"
+        # What test programs close with, and how many sequences the model ran.
+        grep -E '^test result: |[0-9] sequences in ' "$scratch/check.log" | sed 's/^/    /' || true
         passed=$((passed + 1))
     else
         echo "FAIL $name"

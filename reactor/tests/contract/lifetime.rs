@@ -1,19 +1,32 @@
 //! Descriptors that are closed without removal, which is the caller's fault: no event comes under
 //! another's token, nothing spins, nothing panics.
+//!
+//! A number that is free may be any other thread's next, and what that does is reported of what was
+//! closed: so each test has a process of its own.
 
 use crate::kinds::{Kind, Subject};
 use crate::situations::Situation;
-use crate::support::{each_poller, wait, wait_for_one};
+use crate::support::{self, child, wait, wait_for_one};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use windlass_reactor::{Interest, Mode, Poller, Token};
 
 const READABLE: Interest = Interest::READABLE;
 
+/// Runs the test `name`, in a process without others, with each poller.
+#[track_caller]
+fn each_poller(name: &str, test: impl Fn(&Poller)) {
+    if child::is_child() {
+        support::each_poller(test);
+    } else {
+        child::expect_success(&mut child::command(&format!("lifetime::{name}")));
+    }
+}
+
 /// Registers a descriptor, closes it behind the poller's back, and has its number taken by another
 /// of the same kind, which is returned.
 fn reuse_number(poller: &Poller, kind: Kind, mode: Mode) -> Subject {
-    // The lowest number is reused first; other tests may take it, so that some tries are needed.
+    // The lowest number is reused first; a time limit's thread may take it.
     for _ in 0..1000 {
         let old = Subject::new(kind);
         let number = old.number();
@@ -32,7 +45,8 @@ fn reuse_number(poller: &Poller, kind: Kind, mode: Mode) -> Subject {
 // B18
 #[test]
 fn a_closed_descriptor_is_reported_at_most_once() {
-    each_poller(|poller| {
+    let name = "a_closed_descriptor_is_reported_at_most_once";
+    each_poller(name, |poller| {
         for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
             let subject = Subject::new(Kind::UnixStream);
             poller
@@ -54,14 +68,15 @@ fn a_closed_descriptor_is_reported_at_most_once() {
 // What is reported without the kernel, because it can't be watched, ends with the close, too.
 #[test]
 fn a_closed_pipe_that_nobody_reads_does_not_spin() {
-    each_poller(|poller| {
+    let name = "a_closed_pipe_that_nobody_reads_does_not_spin";
+    each_poller(name, |poller| {
         for interest in [Interest::NONE, Interest::WRITABLE] {
             let mut subject = Subject::new(Kind::PipeWriteEnd);
             drop(subject.peer.take());
             poller
                 .add(subject.as_fd(), Token(1), interest, Mode::Level)
                 .unwrap();
-            assert_eq!(wait(poller, crate::support::LONG).len(), 1);
+            assert_eq!(wait(poller, support::LONG).len(), 1);
             drop(subject);
             let after: usize = (0..20).map(|_| wait(poller, Duration::ZERO).len()).sum();
             assert!(after <= 1, "{after} events for what was closed");
@@ -72,7 +87,8 @@ fn a_closed_pipe_that_nobody_reads_does_not_spin() {
 // Found by the model: what was closed before the kernel heard of it hid the others from a wait.
 #[test]
 fn what_was_closed_does_not_hide_what_is_ready() {
-    each_poller(|poller| {
+    let name = "what_was_closed_does_not_hide_what_is_ready";
+    each_poller(name, |poller| {
         for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
             let (subject, closed) = (Subject::new(Kind::Udp), Subject::new(Kind::UnixStream));
             let fd = subject.as_fd();
@@ -94,7 +110,8 @@ fn what_was_closed_does_not_hide_what_is_ready() {
 // B20, B4
 #[test]
 fn a_reused_number_can_be_registered_by_its_new_owner() {
-    each_poller(|poller| {
+    let name = "a_reused_number_can_be_registered_by_its_new_owner";
+    each_poller(name, |poller| {
         for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
             let mut new = reuse_number(poller, Kind::UnixStream, mode);
             poller.add(new.as_fd(), Token(2), READABLE, mode).unwrap();
@@ -110,7 +127,8 @@ fn a_reused_number_can_be_registered_by_its_new_owner() {
 // B5
 #[test]
 fn a_reused_number_can_be_removed() {
-    each_poller(|poller| {
+    let name = "a_reused_number_can_be_removed";
+    each_poller(name, |poller| {
         for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
             let new = reuse_number(poller, Kind::UnixStream, mode);
             poller.remove(new.as_fd()).unwrap();
@@ -123,7 +141,8 @@ fn a_reused_number_can_be_removed() {
 // B2
 #[test]
 fn a_number_that_is_reused_within_a_batch_keeps_its_events_to_itself() {
-    each_poller(|poller| {
+    let name = "a_number_that_is_reused_within_a_batch_keeps_its_events_to_itself";
+    each_poller(name, |poller| {
         for mode in [Mode::Level, Mode::Oneshot, Mode::Edge] {
             let mut first = Subject::new(Kind::Udp);
             let mut second = Subject::new(Kind::Udp);
@@ -133,7 +152,7 @@ fn a_number_that_is_reused_within_a_batch_keeps_its_events_to_itself() {
                 .unwrap();
             Situation::DataArrives.happen(&mut first);
             Situation::DataArrives.happen(&mut second);
-            let batch = wait(poller, crate::support::LONG);
+            let batch = wait(poller, support::LONG);
             assert_eq!(batch.len(), 2, "{batch:?}");
 
             // Whoever handles the first event closes the second and makes a third of its number.
@@ -157,7 +176,8 @@ fn a_number_that_is_reused_within_a_batch_keeps_its_events_to_itself() {
 // B1
 #[test]
 fn a_duplicate_that_lives_on_does_not_outlast_the_removal() {
-    each_poller(|poller| {
+    let name = "a_duplicate_that_lives_on_does_not_outlast_the_removal";
+    each_poller(name, |poller| {
         for mode in [Mode::Level, Mode::Edge] {
             let mut subject = Subject::new(Kind::UnixStream);
             let duplicate = subject.as_fd().try_clone_to_owned().unwrap();

@@ -81,8 +81,12 @@ impl Case<'_> {
     fn check(&self) {
         let mut subject = Subject::new(self.row.kind);
         self.row.situation.prepare(&mut subject);
-        let seen = self.first_events(&mut subject);
+        let mut seen = self.first_events(&mut subject);
         let must = self.must();
+        if self.is_first_part(seen) {
+            self.modify(&subject);
+            seen |= self.collect_until_told();
+        }
         assert!(
             seen.contains(must),
             "{self:?}: {seen:?} came, {must:?} must"
@@ -124,6 +128,12 @@ impl Case<'_> {
                 self.collect(Some(&mut || self.modify(subject)))
             }
         }
+    }
+
+    /// Says whether the one shot was of something that was half done then.
+    fn is_first_part(&self, seen: Facts) -> bool {
+        let is_part = seen != NONE && !seen.contains(self.must());
+        is_part && self.mode == Mode::Oneshot && self.row.situation.comes_in_parts()
     }
 
     /// What has to come here.

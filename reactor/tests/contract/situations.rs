@@ -81,6 +81,12 @@ impl Situation {
         }
     }
 
+    /// Says whether the kernel lets a wait see it half done: Linux sets the error of a connection
+    /// that was reset first, and ends its directions after that.
+    pub(crate) fn comes_in_parts(self) -> bool {
+        self == Situation::PeerResets
+    }
+
     /// Undoes it by the operations that would be waited for, until they would block; says whether
     /// it can happen again.
     pub(crate) fn settle(self, subject: &mut Subject) -> bool {

@@ -106,10 +106,17 @@ fn signals_neither_shorten_nor_lengthen_a_wait() {
     each_poller(|poller| {
         let timeout = Duration::from_millis(200);
         let before = ARRIVALS.load(Ordering::SeqCst);
-        let took = interrupted_by(libc::SIGALRM, || time_of_wait(poller, timeout));
-        let arrivals = ARRIVALS.load(Ordering::SeqCst) - before;
+        // On a busy machine few of them may come during one wait.
+        let mut arrivals = 0;
+        for _ in 0..20 {
+            let took = interrupted_by(libc::SIGALRM, || time_of_wait(poller, timeout));
+            assert!(took >= timeout && took < timeout + LATE, "{took:?}");
+            arrivals = ARRIVALS.load(Ordering::SeqCst) - before;
+            if arrivals > 3 {
+                break;
+            }
+        }
         assert!(arrivals > 3, "only {arrivals} signals came");
-        assert!(took >= timeout && took < timeout + LATE, "{took:?}");
     });
 }
 
