@@ -24,15 +24,17 @@ mod address;
 mod compat;
 mod copy;
 pub mod io;
+mod options;
 mod resolve;
 mod system;
 mod tcp;
 
 pub use address::ToAddresses;
-pub use resolve::{LookupError, lookup_host};
+pub use options::Keepalive;
+pub use resolve::{LookingUp, LookupError, Resolver, SystemResolver, lookup_host, lookup_host_by};
 pub use std::net::Shutdown;
 pub use tcp::{
-    BindError, Incoming, OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, TcpListener,
-    TcpStream, WriteHalf,
+    AcceptBackoff, BindError, ConnectError, Connector, Incoming, OwnedReadHalf, OwnedWriteHalf,
+    ReadHalf, ReuniteError, TcpListener, TcpSocket, TcpStream, WriteHalf,
 };
 pub use windlass_reactor::Direction;
