@@ -1,7 +1,8 @@
 //! A TCP proxy: whoever connects talks to the upstream server, as if to it directly.
 //!
-//! It shows `copy_bidirectional` with its idle timeout, a connect with a time limit, and a limit
-//! on open connections: when it is reached, the rest wait in the queue of the listener.
+//! It shows `copy_bidirectional` with its idle timeout, a connect with a time limit, a reset that
+//! is passed on as one, and a limit on open connections: when it is reached, the rest wait in the
+//! queue of the listener.
 //!
 //! ```text
 //! cargo run --release --example proxy -- --listen 127.0.0.1:7001 --upstream example.org:80
@@ -102,18 +103,29 @@ async fn relay(client: TcpStream, route: &Route) -> io::Result<()> {
     // Whatever one side has sent at once is for the other side at once.
     client.set_nodelay(true)?;
     upstream.set_nodelay(true)?;
-    let mut copy = copy_bidirectional(client, upstream);
+    let mut copy = copy_bidirectional(&client, &upstream);
     if let Some(limit) = route.idle_limit {
         copy = copy.idle_timeout(limit);
     }
     let mut counted = Counted(copy);
-    (&mut counted.0).await.map(drop)
+    let ended = (&mut counted.0).await.map(drop);
+    // What one side has cut off must not look to the other as if it were all there is.
+    if ended.as_ref().err().is_some_and(is_cut_off) {
+        client.set_linger(Some(Duration::ZERO))?;
+        upstream.set_linger(Some(Duration::ZERO))?;
+    }
+    ended
+}
+
+/// Says whether a connection has ended by a fault of its own, and not by our idle timeout.
+fn is_cut_off(error: &io::Error) -> bool {
+    error.kind() != io::ErrorKind::TimedOut || error.raw_os_error().is_some()
 }
 
 /// Counts the bytes of a connection when it ends: also if it fails, or is cut off by a stop.
-struct Counted(CopyBidirectional<TcpStream, TcpStream>);
+struct Counted<'a>(CopyBidirectional<&'a TcpStream, &'a TcpStream>);
 
-impl Drop for Counted {
+impl Drop for Counted<'_> {
     fn drop(&mut self) {
         let (up, down) = self.0.moved();
         TOTALS.served(up + down);

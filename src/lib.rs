@@ -48,8 +48,10 @@ pub mod io {
 pub mod net {
     #[doc(inline)]
     pub use windlass_net::{
-        BindError, Incoming, LookupError, OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError,
-        Shutdown, TcpListener, TcpStream, ToAddresses, WriteHalf, lookup_host,
+        AcceptBackoff, BindError, ConnectError, Connector, Incoming, Keepalive, LookingUp,
+        LookupError, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Resolver, ReuniteError, Shutdown,
+        SystemResolver, TcpListener, TcpSocket, TcpStream, ToAddresses, WriteHalf, lookup_host,
+        lookup_host_by,
     };
 }
 

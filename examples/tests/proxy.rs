@@ -55,6 +55,29 @@ fn the_server_may_end_first() {
     assert_eq!(proxy.stop(), "1 connections, 16 bytes, 0 errors");
 }
 
+/// A reset by either side reaches the other as a reset, after what had come before.
+#[test]
+fn a_reset_is_passed_on_as_one() {
+    let (upstream, proxy) = proxy(&[]);
+    for by_server in [true, false] {
+        let client = proxy.connect();
+        let server = accept(&upstream);
+        let (mut cutting, mut other) = if by_server {
+            (server, client)
+        } else {
+            (client, server)
+        };
+        cutting.write_all(b"half").unwrap();
+        assert_eq!(&read_some(&mut other), b"half");
+        let cutting = socket2::Socket::from(cutting);
+        cutting.set_linger(Some(Duration::ZERO)).unwrap();
+        drop(cutting);
+        let error = other.read(&mut [0; 8]).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    }
+    assert_eq!(proxy.stop(), "2 connections, 8 bytes, 2 errors");
+}
+
 #[test]
 fn what_was_passed_on_counts_also_if_a_stop_cuts_it_off() {
     let (upstream, proxy) = proxy(&[]);

@@ -4,16 +4,21 @@
 //!
 //! 1. [`TcpStream`] (`tcp/stream.rs`): an operation is tried, and where it would block, the task
 //!    waits for the reactor. What one attempt is, is in `tcp/socket.rs`; how a stream is connected,
-//!    in `tcp/connect.rs`; its halves are in `tcp/split.rs` (borrowed) and `tcp/owned.rs`.
+//!    in `tcp/connect.rs`, and to which of several addresses, in `tcp/eyeballs.rs`; its halves are
+//!    in `tcp/split.rs` (borrowed) and `tcp/owned.rs`; urgent data in `tcp/urgent.rs`.
 //! 2. [`TcpListener`] (`tcp/listener.rs`): what happens between a call of `accept` and a stream is
-//!    in `tcp/accept.rs`; how it waits when descriptors run out is in `tcp/shortage.rs`.
-//! 3. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
-//!    threads of their own (`resolve/`).
-//! 4. [`io`]: copying, in one direction or both (`copy/`).
-//! 5. The traits of other crates (`compat/`).
+//!    in `tcp/accept.rs`; how it waits when descriptors run out is in `tcp/shortage.rs`; several
+//!    listeners on one address are in `tcp/sharded.rs`.
+//! 3. What is said before: [`TcpSocket`] (`tcp/builder.rs`), [`Connector`] (`tcp/connector.rs`),
+//!    and the options of all (`options/`).
+//! 4. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
+//!    threads of their own, or by a [`Resolver`] of yours (`resolve/`).
+//! 5. [`io`]: copying, in one direction or both (`copy/`).
+//! 6. The traits of other crates (`compat/`).
 //!
-//! What differs between systems is in one table, `system.rs`. There is no unsafe code: system
-//! calls go through std, socket2, and rustix where these stop.
+//! What differs between systems is in two tables, `system.rs` and for options `options/table.rs`.
+//! There is no unsafe code: system calls go through std, socket2, and rustix and the reactor crate
+//! where these stop.
 //!
 //! No executor is needed but one that polls futures: a thread that has no reactor is served by the
 //! one that the reactor crate starts for the process.
@@ -24,15 +29,17 @@ mod address;
 mod compat;
 mod copy;
 pub mod io;
+mod options;
 mod resolve;
 mod system;
 mod tcp;
 
 pub use address::ToAddresses;
-pub use resolve::{LookupError, lookup_host};
+pub use options::Keepalive;
+pub use resolve::{LookingUp, LookupError, Resolver, SystemResolver, lookup_host, lookup_host_by};
 pub use std::net::Shutdown;
 pub use tcp::{
-    BindError, Incoming, OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, TcpListener,
-    TcpStream, WriteHalf,
+    AcceptBackoff, BindError, ConnectError, Connector, Incoming, OwnedReadHalf, OwnedWriteHalf,
+    ReadHalf, ReuniteError, TcpListener, TcpSocket, TcpStream, WriteHalf,
 };
 pub use windlass_reactor::Direction;

@@ -6,8 +6,9 @@
 //! off for the socket (`SO_NOSIGPIPE`), which accepted sockets inherit. For Solaris the crate
 //! socket2 knows no flag of `socket`.
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, SocketAddrAny};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny};
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -26,9 +27,8 @@ pub(crate) fn retry<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Resu
     }
 }
 
-/// Makes a TCP socket for `address` that doesn't block and is closed on exec.
-pub(crate) fn tcp_socket(address: SocketAddr) -> io::Result<socket2::Socket> {
-    let domain = socket2::Domain::for_address(address);
+/// Makes a TCP socket of a family that doesn't block and is closed on exec.
+pub(crate) fn tcp_socket(domain: socket2::Domain) -> io::Result<socket2::Socket> {
     let protocol = Some(socket2::Protocol::TCP);
     #[cfg(not(any(target_vendor = "apple", target_os = "solaris")))]
     let socket = socket2::Socket::new(domain, socket2::Type::STREAM.nonblocking(), protocol)?;
@@ -98,6 +98,54 @@ pub(crate) fn send_vectored(socket: impl AsFd, buffers: &[IoSlice<'_>]) -> io::R
         &mut no_control,
         NO_SIGNAL,
     )?)
+}
+
+/// Sends a byte as urgent data.
+pub(crate) fn send_urgent(socket: impl AsFd, byte: u8) -> io::Result<usize> {
+    Ok(rustix::net::send(
+        socket,
+        &[byte],
+        SendFlags::OOB | NO_SIGNAL,
+    )?)
+}
+
+/// Reads the urgent byte; `None` at the end.
+pub(crate) fn receive_urgent(socket: impl AsFd) -> io::Result<Option<u8>> {
+    let mut byte = [0];
+    let (count, _) = rustix::net::recv(socket, &mut byte, RecvFlags::OOB)?;
+    Ok((count > 0).then_some(byte[0]))
+}
+
+/// The end of what the peer sends, also behind data that were not read yet.
+#[cfg(any(
+    target_os = "freebsd",
+    target_os = "illumos",
+    all(
+        any(target_os = "linux", target_os = "android"),
+        not(any(target_arch = "sparc", target_arch = "sparc64"))
+    )
+))]
+const END: PollFlags = PollFlags::RDHUP;
+#[cfg(not(any(
+    target_os = "freebsd",
+    target_os = "illumos",
+    all(
+        any(target_os = "linux", target_os = "android"),
+        not(any(target_arch = "sparc", target_arch = "sparc64"))
+    )
+)))]
+const END: PollFlags = PollFlags::empty();
+
+/// Says whether the peer will send no more: where the system can't tell while there are data to
+/// read, once they are read.
+pub(crate) fn has_ended(socket: impl AsFd) -> io::Result<bool> {
+    let mut asked = [PollFd::new(&socket, END)];
+    let now = rustix::event::Timespec::default();
+    if retry(|| Ok(poll(&mut asked, Some(&now))?))? > 0 {
+        return Ok(true);
+    }
+    let left = rustix::net::recv(&socket, &mut [0_u8], RecvFlags::PEEK);
+    Ok(matches!(left, Ok((0, _))))
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ use futures::StreamExt;
 use futures::future::{join, join_all};
 use std::os::fd::AsRawFd;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use windlass_net::{TcpListener, TcpStream};
+use windlass_net::{AcceptBackoff, TcpListener, TcpStream};
 use windlass_reactor::time::timeout;
 
 #[test]
@@ -217,6 +219,7 @@ fn a_shortage_of_descriptors_is_told_once_and_waited_out() {
                 .await
                 .is_err()
         );
+        assert!(listener.accept_shortages() > 1, "attempts are counted");
         let (_, waker) = Count::waker();
         let polled = listener.poll_accept(&mut Context::from_waker(&waker));
         assert!(polled.is_pending(), "poll_accept waits, too");
@@ -230,6 +233,38 @@ fn a_shortage_of_descriptors_is_told_once_and_waited_out() {
             accepted.push(listener.accept().await.unwrap());
         }
         drop(clients);
+    });
+}
+
+/// E1: pauses are as long as they were said to be, and whoever wants to know is told once.
+#[test]
+fn a_shortage_is_waited_out_as_told() {
+    if !common::is_child() {
+        return common::assert_passes_in_child("a_shortage_is_waited_out_as_told");
+    }
+    run(async {
+        let listener = listen().await;
+        let address = listener.local_addr().unwrap();
+        assert!(timeout(MOMENT, listener.accept()).await.is_err());
+        let _clients = join_all((0..4).map(|_| TcpStream::connect(address))).await;
+        let old = leave_descriptors(0);
+        let hour = std::time::Duration::from_secs(3600);
+        listener.set_accept_backoff(AcceptBackoff::new().shortest(MOMENT / 10).longest(hour));
+        let told = Arc::new(AtomicUsize::new(0));
+        let count = told.clone();
+        let mut incoming = listener.incoming().on_shortage(move |error| {
+            let expected = rustix::io::Errno::MFILE.raw_os_error();
+            assert_eq!(error.raw_os_error(), Some(expected));
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+        // Pauses of 3, 6, 12, 24, 48 and 96 ms.
+        let limit = MOMENT * 6;
+        assert!(timeout(limit, incoming.next()).await.is_err());
+        assert_eq!(told.load(Ordering::SeqCst), 1);
+        let failed = listener.accept_shortages();
+        assert!((2..=7).contains(&failed), "{failed} attempts");
+        rustix::process::setrlimit(rustix::process::Resource::Nofile, old).unwrap();
+        incoming.next().await.unwrap().unwrap();
     });
 }
 

@@ -110,3 +110,58 @@ fn a_request_that_is_there_already_registers_nothing() {
         }
     });
 }
+
+/// Short connections, 32 at a time, whose requests are there already, and which the server closes:
+/// a call each to accept, read, write and close, and for a whole group one that finds no more.
+#[test]
+fn a_group_of_short_connections_costs_four_calls_each() {
+    const GROUPS: usize = 10;
+    const AT_ONCE: usize = 32;
+    const CONNECTIONS: usize = GROUPS * AT_ONCE;
+    if !common::is_child() {
+        let Some(lines) = traced("a_group_of_short_connections_costs_four_calls_each") else {
+            return;
+        };
+        let accepting = count(&lines, &["accept4"]);
+        let others = 2 * GROUPS;
+        assert!(
+            (CONNECTIONS..=CONNECTIONS + others).contains(&accepting),
+            "{accepting} calls of accept4"
+        );
+        let vain = count(&lines, &["recvfrom", "EAGAIN"]);
+        assert_eq!(vain, 0, "reads in vain");
+        let registered = count(&lines, &["epoll_ctl"]);
+        assert!(registered <= 4, "{registered} calls of epoll_ctl");
+        // Each is a read, a write and a close here, and as many of the client.
+        for call in ["recvfrom", "sendto", "close"] {
+            let made = count(&lines, &[call]);
+            let limit = 2 * CONNECTIONS + if call == "recvfrom" { CONNECTIONS } else { 100 };
+            assert!(made <= limit, "{made} calls of {call}");
+        }
+        return;
+    }
+    run(async {
+        let listener = listen().await;
+        let address = listener.local_addr().unwrap();
+        for _ in 0..GROUPS {
+            let mut clients: Vec<_> = (0..AT_ONCE)
+                .map(|_| StdTcpStream::connect(address).unwrap())
+                .collect();
+            for client in &clients {
+                std_write_all(client, b"request");
+            }
+            for _ in 0..AT_ONCE {
+                let (server, _) = listener.accept().await.unwrap();
+                let mut space = [0; 64];
+                let count = server.read(&mut space).await.unwrap();
+                server.write_all(&space[..count]).await.unwrap();
+            }
+            for client in &mut clients {
+                // With the end, that takes two reads.
+                let mut answer = Vec::with_capacity(64);
+                client.read_to_end(&mut answer).unwrap();
+                assert_eq!(answer, b"request");
+            }
+        }
+    });
+}

@@ -35,7 +35,7 @@ mod registry;
 pub mod signal;
 mod source;
 mod sync;
-mod sys;
+pub mod sys;
 pub mod time;
 mod timers;
 mod wakes;

@@ -1,10 +1,7 @@
 //! One look-up: the future that waits for it, and what a thread does for it.
 
 use super::pool;
-use crate::address::Name;
 use parking_lot::Mutex;
-use std::error::Error;
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -19,7 +16,8 @@ pub(super) struct Lookup(Arc<Request>);
 /// What the one who waits and the thread have in common.
 #[derive(Debug)]
 pub(super) struct Request {
-    name: Name,
+    host: String,
+    port: u16,
     /// No waker is cloned, dropped or woken while it is locked.
     state: Mutex<State>,
 }
@@ -34,10 +32,10 @@ enum State {
 }
 
 impl Lookup {
-    /// Has a thread look `name` up.
-    pub(super) fn start(name: Name) -> io::Result<Self> {
+    /// Has a thread look `host` up.
+    pub(super) fn start(host: String, port: u16) -> io::Result<Self> {
         let state = Mutex::new(State::Asked(None));
-        let request = Arc::new(Request { name, state });
+        let request = Arc::new(Request { host, port, state });
         pool::submit(request.clone())?;
         Ok(Self(request))
     }
@@ -64,9 +62,13 @@ impl Future for Lookup {
 }
 
 impl Drop for Lookup {
+    /// Takes the question back, which a thread that has begun with it doesn't hear.
     fn drop(&mut self) {
         let last = std::mem::replace(&mut *self.0.state.lock(), State::Over);
-        drop(last);
+        if let State::Asked(waker) = last {
+            pool::withdraw(&self.0);
+            drop(waker);
+        }
     }
 }
 
@@ -89,57 +91,7 @@ impl Request {
     }
 
     fn ask(&self) -> io::Result<Vec<SocketAddr>> {
-        let Name { host, port } = &self.name;
-        let found: Vec<_> = match (host.as_str(), *port).to_socket_addrs() {
-            Ok(found) => found.collect(),
-            Err(cause) => return Err(LookupError::wrap(host, cause)),
-        };
-        if found.is_empty() {
-            let cause = io::Error::new(io::ErrorKind::NotFound, "it has no address");
-            return Err(LookupError::wrap(host, cause));
-        }
-        Ok(found)
-    }
-}
-
-/// Why the name of a host has no addresses; inside the [`io::Error`] that is returned.
-///
-/// ```
-/// # futures::executor::block_on(async {
-/// use windlass_net::{LookupError, TcpStream};
-///
-/// let error = TcpStream::connect("no..such.host:80").await.unwrap_err();
-/// let error = error.get_ref().unwrap().downcast_ref::<LookupError>().unwrap();
-/// assert_eq!(error.host(), "no..such.host");
-/// # });
-/// ```
-#[derive(Debug)]
-pub struct LookupError {
-    host: String,
-    cause: io::Error,
-}
-
-impl LookupError {
-    fn wrap(host: &str, cause: io::Error) -> io::Error {
-        let host = host.to_owned();
-        io::Error::new(cause.kind(), Self { host, cause })
-    }
-
-    /// Returns the name that was looked up.
-    pub fn host(&self) -> &str {
-        &self.host
-    }
-}
-
-impl fmt::Display for LookupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, cause } = self;
-        write!(f, "cannot find the host `{host}`: {cause}")
-    }
-}
-
-impl Error for LookupError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.cause)
+        let found = (self.host.as_str(), self.port).to_socket_addrs()?;
+        Ok(found.collect())
     }
 }

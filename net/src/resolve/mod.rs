@@ -1,14 +1,17 @@
 //! Looking up the names of hosts.
 //!
 //! The system's look-up (getaddrinfo(3)) blocks, for seconds if a name server is silent. So it runs
-//! on threads of its own: see `pool.rs`.
+//! on threads of its own: see `pool.rs`. Somebody else may look names up, too: see `resolver.rs`.
 
+mod error;
 mod lookup;
 mod pool;
+mod resolver;
 
-pub use lookup::LookupError;
+pub use error::LookupError;
+pub use resolver::{LookingUp, Resolver, SystemResolver};
 
-use crate::address::{self, Target, ToAddresses};
+use crate::address::{self, Name, Target, ToAddresses};
 use std::io;
 use std::net::SocketAddr;
 
@@ -31,14 +34,26 @@ use std::net::SocketAddr;
 ///
 /// # Cancel safety
 ///
-/// Dropping it forgets the answer. A look-up that a thread has begun occupies it until the system
-/// answers.
+/// Dropping it takes the question back. A look-up that a thread has begun occupies it until the
+/// system answers.
 pub async fn lookup_host(address: impl ToAddresses) -> io::Result<Vec<SocketAddr>> {
-    let found = addresses(address).await?.as_slice().to_vec();
-    if found.is_empty() {
-        return Err(address::no_address());
-    }
-    Ok(found)
+    addresses(address).await?.into_vec()
+}
+
+/// Looks up the addresses of a host as [`lookup_host`] does, but has `resolver` asked for names.
+///
+/// # Errors
+///
+/// As for [`lookup_host`]; what the resolver says is in the [`LookupError`].
+///
+/// # Cancel safety
+///
+/// Dropping it drops the future of the resolver.
+pub async fn lookup_host_by(
+    resolver: &dyn Resolver,
+    address: impl ToAddresses,
+) -> io::Result<Vec<SocketAddr>> {
+    addresses_by(address, Some(resolver)).await?.into_vec()
 }
 
 /// One address or many, without an allocation for one.
@@ -55,13 +70,37 @@ impl Addresses {
             Self::Many(addresses) => addresses,
         }
     }
+
+    fn into_vec(self) -> io::Result<Vec<SocketAddr>> {
+        match self {
+            Self::One(address) => Ok(vec![address]),
+            Self::Many(addresses) if addresses.is_empty() => Err(address::no_address()),
+            Self::Many(addresses) => Ok(addresses),
+        }
+    }
 }
 
 /// Says which addresses were given, which takes a wait for a name only.
 pub(crate) async fn addresses(address: impl ToAddresses) -> io::Result<Addresses> {
-    match address.to_target()? {
-        Target::One(address) => Ok(Addresses::One(address)),
-        Target::Many(addresses) => Ok(Addresses::Many(addresses)),
-        Target::Named(name) => lookup::Lookup::start(name)?.await.map(Addresses::Many),
-    }
+    addresses_by(address, None).await
+}
+
+/// Says which addresses were given; a name is looked up by the `resolver`, or else by the system.
+pub(crate) async fn addresses_by(
+    address: impl ToAddresses,
+    resolver: Option<&dyn Resolver>,
+) -> io::Result<Addresses> {
+    let Name { host, port } = match address.to_target()? {
+        Target::One(address) => return Ok(Addresses::One(address)),
+        Target::Many(addresses) => return Ok(Addresses::Many(addresses)),
+        Target::Named(name) => name,
+    };
+    let found = match resolver {
+        Some(resolver) => resolver.look_up(&host, port).await,
+        None => match lookup::Lookup::start(host.clone(), port) {
+            Ok(lookup) => lookup.await,
+            Err(error) => Err(error),
+        },
+    };
+    LookupError::unless_found(&host, found).map(Addresses::Many)
 }

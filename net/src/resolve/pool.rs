@@ -56,6 +56,16 @@ pub(super) fn submit(request: Arc<Request>) -> io::Result<()> {
     Ok(())
 }
 
+/// Takes a request back if no thread has begun with it, so that none are kept for nobody while a
+/// name server is silent.
+pub(super) fn withdraw(request: &Arc<Request>) {
+    let mut pool = POOL.lock();
+    let place = pool.queue.iter().position(|one| Arc::ptr_eq(one, request));
+    let withdrawn = place.and_then(|place| pool.queue.remove(place));
+    drop(pool);
+    drop(withdrawn);
+}
+
 fn start_thread() -> io::Result<()> {
     std::thread::Builder::new()
         .name("windlass-resolve".into())

@@ -8,6 +8,7 @@
 //! 3. The listener is at fault. That is told, and again each time.
 
 use super::listener::{ListeningSocket, TcpListener};
+use super::shortage::AcceptBackoff;
 use super::stream::TcpStream;
 use crate::system;
 use futures_core::Stream;
@@ -84,13 +85,14 @@ fn is_shortage(error: Errno) -> bool {
 }
 
 /// What happens to the error of a shortage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WhenShort {
     /// It is told once.
     Tell,
-    /// It is waited out.
-    WaitOut,
+    /// It is waited out; if there is a hook, it is told once.
+    WaitOut(Option<Hook>),
 }
+
+type Hook = Box<dyn Fn(&io::Error) + Send + Sync>;
 
 type Attempting<'a> =
     Operation<'a, ListeningSocket, fn(&ListeningSocket) -> io::Result<Taken<Attempt>>>;
@@ -119,8 +121,8 @@ impl<'a> Accepting<'a> {
         loop {
             ready!(self.listener.shortage.poll_due(context, &mut self.sleep));
             let attempt = ready!(Pin::new(&mut self.attempting).poll(context))?;
-            let is_quiet = self.when_short == WhenShort::WaitOut;
-            if let Some(done) = ready!(self.listener.conclude(context, attempt, is_quiet)) {
+            let concluded = self.listener.conclude(context, attempt, &self.when_short);
+            if let Some(done) = ready!(concluded) {
                 return Poll::Ready(done);
             }
         }
@@ -182,7 +184,7 @@ impl TcpListener {
             let attempt = ready!(self.inner.poll_io_with(context, Direction::Read, |socket| {
                 attempt(socket).map(Taken::Some)
             }))?;
-            if let Some(done) = ready!(self.conclude(context, attempt, false)) {
+            if let Some(done) = ready!(self.conclude(context, attempt, &WhenShort::Tell)) {
                 return Poll::Ready(done);
             }
         }
@@ -190,7 +192,18 @@ impl TcpListener {
 
     /// Accepts connections for ever: the listener as a stream.
     pub fn incoming(&self) -> Incoming<'_> {
-        Incoming(Accepting::new(self, WhenShort::WaitOut))
+        Incoming(Accepting::new(self, WhenShort::WaitOut(None)))
+    }
+
+    /// Says how long to wait between attempts while descriptors or memory are short; for all who
+    /// accept.
+    pub fn set_accept_backoff(&self, backoff: AcceptBackoff) {
+        self.shortage.set_backoff(backoff);
+    }
+
+    /// Returns how many attempts to accept have failed for want of descriptors or memory.
+    pub fn accept_shortages(&self) -> u64 {
+        self.shortage.count()
     }
 
     /// Turns an attempt into the answer; without one, another attempt is due.
@@ -198,7 +211,7 @@ impl TcpListener {
         &self,
         context: &mut Context<'_>,
         attempt: Attempt,
-        is_quiet: bool,
+        when_short: &WhenShort,
     ) -> Poll<Option<io::Result<(TcpStream, SocketAddr)>>> {
         match attempt {
             Attempt::Accepted(stream, address) => {
@@ -211,7 +224,12 @@ impl TcpListener {
             }
             Attempt::OutOf(error) => {
                 let is_first = self.shortage.begin_or_go_on(Instant::now());
-                Poll::Ready((is_first && !is_quiet).then_some(Err(error)))
+                match when_short {
+                    WhenShort::Tell if is_first => return Poll::Ready(Some(Err(error))),
+                    WhenShort::WaitOut(Some(hook)) if is_first => hook(&error),
+                    _ => {}
+                }
+                Poll::Ready(None)
             }
         }
     }
@@ -238,6 +256,14 @@ impl TcpListener {
 pub struct Incoming<'a>(Accepting<'a>);
 
 impl Incoming<'_> {
+    /// Has `hook` told of a shortage of descriptors or memory when it begins, as for a log; see
+    /// [`set_accept_backoff`](TcpListener::set_accept_backoff) for what is done about it. If
+    /// several accept, the first to notice tells.
+    pub fn on_shortage(mut self, hook: impl Fn(&io::Error) + Send + Sync + 'static) -> Self {
+        self.0.when_short = WhenShort::WaitOut(Some(Box::new(hook)));
+        self
+    }
+
     /// Accepts the next connection, waiting until there is one; never `None`.
     ///
     /// # Errors
@@ -268,7 +294,7 @@ impl fmt::Debug for Incoming<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Attempt, is_fault_of_connection, is_shortage};
+    use super::{Attempt, WhenShort, is_fault_of_connection, is_shortage};
     use crate::TcpListener;
     use futures::executor::block_on;
     use futures::task::{ArcWake, waker};
@@ -293,7 +319,7 @@ mod tests {
         let woken = Arc::new(Woken::default());
         let waker = waker(woken.clone());
         let mut context = Context::from_waker(&waker);
-        let concluded = listener.conclude(&mut context, Attempt::OnlyFaults, false);
+        let concluded = listener.conclude(&mut context, Attempt::OnlyFaults, &WhenShort::Tell);
         assert!(concluded.is_pending());
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
     }

@@ -1,19 +1,26 @@
 //! Connecting, without blocking: `connect` begins, and the socket is writable once it is over.
 
+use super::builder::TcpSocket;
+use super::eyeballs::{self, ATTEMPT_DELAY};
 use super::socket::Socket;
 use super::stream::TcpStream;
-use crate::address::{self, ToAddresses};
-use crate::{resolve, system};
+use crate::address::ToAddresses;
+use crate::resolve;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use windlass_reactor::{Direction, Taken};
 
 impl TcpStream {
-    /// Connects to `address`: if there are several, or a name has several, to the first that
-    /// answers, one after the other in their order.
+    /// Connects to `address`: if there are several, or a name has several, to the one that answers
+    /// first ("Happy Eyeballs", RFC 8305).
+    ///
+    /// IPv6 and IPv4 addresses take turns, beginning with the first that there is. When one has
+    /// failed, or has not answered for 250 ms, the next is tried as well; as soon as there is a
+    /// connection, the other attempts are given up. For another delay, a limit, an address to
+    /// connect from or options there is [`Connector`](crate::Connector).
     ///
     /// How long one address may take is left to the system, which can be minutes; see
     /// [`timeout`](windlass_reactor::time::timeout).
@@ -30,30 +37,28 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// What the system says of the last address, unchanged; `InvalidInput` if there is no address,
-    /// or if the text given for one is none; a [`LookupError`](crate::LookupError) if a name can't
-    /// be looked up.
+    /// What the system says of the address, unchanged; if there are several, a
+    /// [`ConnectError`](crate::ConnectError), which names all, of the kind that tells most.
+    /// `InvalidInput` if there is no address, or if the text given for one is none; a
+    /// [`LookupError`](crate::LookupError) if a name can't be looked up.
     ///
     /// # Cancel safety
     ///
     /// Dropping it gives the connection up.
     pub async fn connect(address: impl ToAddresses) -> io::Result<Self> {
         let addresses = resolve::addresses(address).await?;
-        let mut last_error = None;
-        for address in addresses.as_slice() {
-            match connect_to(*address).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last_error = Some(error),
-            }
-        }
-        Err(last_error.unwrap_or_else(address::no_address))
+        eyeballs::race(addresses.as_slice(), ATTEMPT_DELAY, None, connect_to).await
     }
 }
 
 /// Connects to one address.
 async fn connect_to(address: SocketAddr) -> io::Result<TcpStream> {
-    let socket = OwnedFd::from(system::tcp_socket(address)?);
-    let stream = TcpStream::from_nonblocking(socket, false);
+    connect(TcpSocket::for_address(address)?, address).await
+}
+
+/// Connects a socket to an address.
+pub(super) async fn connect(socket: TcpSocket, address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = socket.into_stream();
     let mut begun = false;
     // The first attempt comes before any wait: a socket that was registered before it has been
     // connected would count as hung up.
@@ -117,7 +122,7 @@ fn still_connecting(socket: &Socket) -> io::Result<Taken<()>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Socket, begin, outcome};
+    use super::{Socket, TcpSocket, begin, outcome};
     use crate::system;
     use crate::tcp::TcpStream;
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -136,8 +141,7 @@ mod tests {
     }
 
     fn begun(address: SocketAddr) -> TcpStream {
-        let socket = system::tcp_socket(address).unwrap();
-        let stream = TcpStream::from_nonblocking(socket.into(), false);
+        let stream = TcpSocket::for_address(address).unwrap().into_stream();
         match begin(stream.inner.get_ref(), address) {
             Ok(_) => {}
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
@@ -181,8 +185,8 @@ mod tests {
 
     /// Makes a listener that answers no more connections, as its backlog is full.
     fn listener_that_is_full() -> (socket2::Socket, Vec<std::net::TcpStream>, SocketAddr) {
-        let any = "127.0.0.1:0".parse().unwrap();
-        let listener = system::tcp_socket(any).unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let listener = system::tcp_socket(socket2::Domain::IPV4).unwrap();
         listener.bind(&any.into()).unwrap();
         listener.listen(0).unwrap();
         let address = listener.local_addr().unwrap().as_socket().unwrap();

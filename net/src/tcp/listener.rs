@@ -1,9 +1,12 @@
 //! A TCP socket that waits for connections; how it accepts them is in `accept.rs`.
 
+use super::builder::TcpSocket;
 use super::shortage::Shortage;
 use crate::address::{self, ToAddresses};
-use crate::{resolve, system};
+use crate::options::socket_options;
+use crate::resolve;
 use parking_lot::Mutex;
+use socket2::SockRef;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -14,7 +17,7 @@ use windlass_reactor::Async;
 use windlass_reactor::time::Sleep;
 
 /// How many connections wait to be accepted at the most; the system may have a lower limit.
-const BACKLOG: i32 = 4096;
+pub(super) const BACKLOG: i32 = 4096;
 
 /// A TCP socket that accepts connections.
 ///
@@ -58,6 +61,8 @@ impl AsFd for ListeningSocket {
     }
 }
 
+socket_options!(TcpListener);
+
 impl TcpListener {
     /// Binds a socket to `address` and listens; if there are several addresses, to the first that
     /// is free. Port 0 has the system choose one.
@@ -80,8 +85,8 @@ impl TcpListener {
         let mut last_error = None;
         for address in addresses.as_slice() {
             match listen_on(*address) {
-                Ok(listener) => return Ok(Self::from_nonblocking(listener, false)),
-                Err(error) => last_error = Some(BindError::wrap(*address, error)),
+                Ok(listener) => return Ok(listener),
+                Err(error) => last_error = Some(error),
             }
         }
         Err(last_error.unwrap_or_else(address::no_address))
@@ -101,7 +106,7 @@ impl TcpListener {
         Ok(Self::from_nonblocking(listener, true))
     }
 
-    fn from_nonblocking(listener: std::net::TcpListener, handed_out: bool) -> Self {
+    pub(super) fn from_nonblocking(listener: std::net::TcpListener, handed_out: bool) -> Self {
         let socket = ListeningSocket {
             listener,
             handed_out: AtomicBool::new(handed_out),
@@ -123,6 +128,17 @@ impl TcpListener {
         Ok(self.inner.into_inner().listener)
     }
 
+    /// Makes another descriptor for the same socket.
+    pub(super) fn duplicate(&self) -> io::Result<Self> {
+        let handed_out = self.inner.get_ref().was_handed_out();
+        let listener = self.socket().try_clone()?;
+        Ok(Self::from_nonblocking(listener, handed_out))
+    }
+
+    fn option_socket(&self) -> SockRef<'_> {
+        SockRef::from(self.socket())
+    }
+
     fn socket(&self) -> &std::net::TcpListener {
         &self.inner.get_ref().listener
     }
@@ -136,24 +152,6 @@ impl TcpListener {
         self.socket().local_addr()
     }
 
-    /// Returns how many routers a packet may pass (`IP_TTL`); accepted streams inherit it.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.socket().ttl()
-    }
-
-    /// Sets how many routers a packet may pass (`IP_TTL`); accepted streams inherit it.
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.socket().set_ttl(ttl)
-    }
-
     /// Takes the error that is pending on the socket (`SO_ERROR`).
     ///
     /// # Errors
@@ -164,12 +162,13 @@ impl TcpListener {
     }
 }
 
-fn listen_on(address: SocketAddr) -> io::Result<std::net::TcpListener> {
-    let socket = system::tcp_socket(address)?;
+pub(super) fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = TcpSocket::for_address(address)?;
     socket.set_reuse_address(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket.into())
+    socket.bind(address)?;
+    socket
+        .listen_by_default()
+        .map_err(|error| BindError::wrap(address, error))
 }
 
 /// Lends the descriptor, for what this type doesn't offer; what that costs the accepted streams is
@@ -224,7 +223,7 @@ pub struct BindError {
 }
 
 impl BindError {
-    fn wrap(address: SocketAddr, cause: io::Error) -> io::Error {
+    pub(super) fn wrap(address: SocketAddr, cause: io::Error) -> io::Error {
         io::Error::new(cause.kind(), Self { address, cause })
     }
 

@@ -1,11 +1,45 @@
 //! What can be asked of a stream, set on it and ended without waiting; and its descriptor.
 
 use super::stream::TcpStream;
+use crate::options::{connection_options, socket_options};
+use socket2::SockRef;
 use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::time::Duration;
+
+socket_options!(TcpStream);
+connection_options!(TcpStream);
 
 impl TcpStream {
+    pub(super) fn option_socket(&self) -> SockRef<'_> {
+        SockRef::from(self.socket())
+    }
+
+    /// Closes the connection by a reset, whatever is still to be sent: the peer reads
+    /// `ConnectionReset`, so that it doesn't take what has come for all there is.
+    ///
+    /// ```
+    /// # futures::executor::block_on(async {
+    /// # use windlass_net::{TcpListener, TcpStream};
+    /// # let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// # let client = TcpStream::connect(listener.local_addr()?).await?;
+    /// # let (server, _) = listener.accept().await?;
+    /// server.write_all(b"half of an ans").await?;
+    /// server.reset()?;
+    /// let mut space = [0; 64];
+    /// let error = client.read_exact(&mut space).await.unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    /// # std::io::Result::Ok(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the system says; the connection is closed all the same.
+    pub fn reset(self) -> io::Result<()> {
+        self.set_linger(Some(Duration::ZERO))
+    }
+
     /// Ends one direction or both: after `Shutdown::Write` the peer reads the end once it has read
     /// what was written; after `Shutdown::Read` reads here say 0.
     ///
@@ -38,42 +72,6 @@ impl TcpStream {
     /// `NotConnected` once the connection is over; else what the system says.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.socket().peer_addr()
-    }
-
-    /// Says whether small writes are sent at once (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn nodelay(&self) -> io::Result<bool> {
-        self.socket().nodelay()
-    }
-
-    /// Has small writes sent at once, not gathered while data are unacknowledged (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        self.socket().set_nodelay(nodelay)
-    }
-
-    /// Returns how many routers a packet may pass (`IP_TTL`).
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.socket().ttl()
-    }
-
-    /// Sets how many routers a packet may pass (`IP_TTL`).
-    ///
-    /// # Errors
-    ///
-    /// What the system says.
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.socket().set_ttl(ttl)
     }
 
     /// Takes the error that is pending on the socket (`SO_ERROR`), which no operation reports then.

@@ -7,6 +7,7 @@
 use parking_lot::Mutex;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use windlass_reactor::time::{Sleep, sleep_until};
@@ -14,10 +15,60 @@ use windlass_reactor::time::{Sleep, sleep_until};
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 /// Long enough to cost nothing, short enough that nobody minds once there are descriptors again.
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a listener waits between attempts while descriptors or memory are short: at first a
+/// short pause, then twice as long each time, up to the longest. See
+/// [`set_accept_backoff`](crate::TcpListener::set_accept_backoff).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcceptBackoff {
+    shortest: Duration,
+    longest: Duration,
+}
+
+impl AcceptBackoff {
+    /// Begins with 10 ms, and goes up to 250 ms.
+    pub const fn new() -> Self {
+        Self {
+            shortest: SHORTEST_PAUSE,
+            longest: LONGEST_PAUSE,
+        }
+    }
+
+    /// Begins with `pause`; less than a millisecond counts as one, lest it spin.
+    pub fn shortest(mut self, pause: Duration) -> Self {
+        self.shortest = pause.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Goes up to `pause`; less than the shortest counts as that.
+    pub fn longest(mut self, pause: Duration) -> Self {
+        self.longest = pause;
+        self
+    }
+
+    fn after(self, length: Duration) -> Duration {
+        length
+            .saturating_mul(2)
+            .min(self.longest)
+            .max(self.shortest)
+    }
+}
+
+impl Default for AcceptBackoff {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 /// The shortage of one listener, if it has one.
 #[derive(Debug, Default)]
-pub(super) struct Shortage(Mutex<Option<Pause>>);
+pub(super) struct Shortage {
+    pause: Mutex<Option<Pause>>,
+    backoff: Mutex<AcceptBackoff>,
+    /// How many attempts have failed; relaxed, as nothing hangs on it.
+    failed: AtomicU64,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Pause {
@@ -30,28 +81,39 @@ struct Pause {
 impl Shortage {
     /// Takes in that an attempt at `now` failed; says whether it is the first of this shortage.
     pub(super) fn begin_or_go_on(&self, now: Instant) -> bool {
-        let mut pause = self.0.lock();
+        self.failed.fetch_add(1, Ordering::Relaxed);
+        let backoff = *self.backoff.lock();
+        let mut pause = self.pause.lock();
         let is_first = pause.is_none();
-        let length = pause.map_or(SHORTEST_PAUSE, |last| {
+        let length = pause.map_or(backoff.shortest, |last| {
             // Of several whose attempts fail together, one makes the pause longer.
             if last.until <= now {
-                (last.length * 2).min(LONGEST_PAUSE)
+                backoff.after(last.length)
             } else {
                 last.length
             }
         });
-        let until = now + length;
+        // Beyond the end of time, a day will do.
+        let until = now.checked_add(length).unwrap_or(now + A_DAY);
         *pause = Some(Pause { length, until });
         is_first
     }
 
     /// Takes in that an attempt has succeeded.
     pub(super) fn end(&self) {
-        *self.0.lock() = None;
+        *self.pause.lock() = None;
+    }
+
+    pub(super) fn set_backoff(&self, backoff: AcceptBackoff) {
+        *self.backoff.lock() = backoff;
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
     }
 
     fn until(&self) -> Option<Instant> {
-        self.0.lock().map(|pause| pause.until)
+        self.pause.lock().map(|pause| pause.until)
     }
 
     /// Waits until an attempt is due. `sleep` is the caller's, and keeps its place in between.
@@ -78,7 +140,7 @@ impl Shortage {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_PAUSE, SHORTEST_PAUSE, Shortage};
+    use super::{AcceptBackoff, LONGEST_PAUSE, SHORTEST_PAUSE, Shortage};
     use std::time::{Duration, Instant};
 
     #[test]
@@ -95,6 +157,25 @@ mod tests {
         shortage.end();
         assert_eq!(shortage.until(), None);
         assert!(shortage.begin_or_go_on(now));
+    }
+
+    #[test]
+    fn waits_as_long_as_it_was_told() {
+        let shortage = Shortage::default();
+        let backoff = AcceptBackoff::new()
+            .shortest(Duration::ZERO)
+            .longest(Duration::from_millis(3));
+        shortage.set_backoff(backoff);
+        let mut now = Instant::now();
+        for pause in [1, 2, 3, 3] {
+            shortage.begin_or_go_on(now);
+            now += Duration::from_millis(pause);
+            assert_eq!(shortage.until(), Some(now));
+        }
+        assert_eq!(shortage.count(), 4);
+        shortage.set_backoff(AcceptBackoff::new().shortest(Duration::MAX));
+        shortage.begin_or_go_on(now);
+        assert!(shortage.until() > Some(now + Duration::from_secs(3600)));
     }
 
     #[test]

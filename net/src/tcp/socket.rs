@@ -2,6 +2,7 @@
 //! would block.
 
 use crate::system::{self, retry};
+use rustix::io::Errno;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +62,8 @@ impl Socket {
 
     #[inline]
     pub(super) fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
-        retry(|| (&self.stream).write(bytes)).map(Taken::Some)
+        let sent = retry(|| (&self.stream).write(bytes));
+        sent.map(Taken::Some).map_err(while_connecting)
     }
 
     pub(super) fn peek(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
@@ -70,18 +72,68 @@ impl Socket {
     }
 
     pub(super) fn send_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<Taken<usize>> {
-        retry(|| system::send_vectored(&self.stream, buffers)).map(Taken::Some)
+        let sent = retry(|| system::send_vectored(&self.stream, buffers));
+        sent.map(Taken::Some).map_err(while_connecting)
     }
 
     /// Sends until all of `rest` is sent or it would block; `rest` says how far it came.
     pub(super) fn send_rest(&self, rest: &mut &[u8]) -> io::Result<Taken<()>> {
         while !rest.is_empty() {
-            match retry(|| (&self.stream).write(rest))? {
+            match retry(|| (&self.stream).write(rest)).map_err(while_connecting)? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
                 count => *rest = &rest[count..],
             }
         }
         Ok(Taken::Some(()))
+    }
+}
+
+/// A write that was to open a connection fast, and began an ordinary one as the peer's cookie was
+/// not there any more: nothing is sent yet.
+#[cold]
+fn while_connecting(error: io::Error) -> io::Error {
+    match Errno::from_io_error(&error) {
+        Some(Errno::INPROGRESS) => io::ErrorKind::WouldBlock.into(),
+        _ => error,
+    }
+}
+
+/// Urgent data.
+impl Socket {
+    /// Lends the descriptor for a question, without handing it out.
+    pub(super) fn stream_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    pub(super) fn send_urgent(&self, byte: u8) -> io::Result<Taken<()>> {
+        match retry(|| system::send_urgent(&self.stream, byte))? {
+            0 => Err(io::ErrorKind::WriteZero.into()),
+            _ => Ok(Taken::Some(())),
+        }
+    }
+
+    /// Reads the urgent byte; `None` if none will come.
+    pub(super) fn receive_urgent(&self) -> io::Result<Option<u8>> {
+        match retry(|| system::receive_urgent(&self.stream)) {
+            // recv(2): there is none, or it was taken. Or it is to be read among the others, and
+            // then waiting for it would never do.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.no_urgent_byte(),
+            done => done,
+        }
+    }
+
+    #[cold]
+    fn no_urgent_byte(&self) -> io::Result<Option<u8>> {
+        if socket2::SockRef::from(&self.stream).out_of_band_inline()? {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "urgent data are read among the others on this stream; see `set_oob_inline`",
+            ));
+        }
+        if system::has_ended(&self.stream)? {
+            return Ok(None);
+        }
+        Err(io::ErrorKind::WouldBlock.into())
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::future::Future;
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
@@ -28,6 +29,31 @@ pub async fn listen() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").await.unwrap()
 }
 
+/// Makes a listener on `address` that answers nobody any more, as its queue is full; what fills it
+/// has to be kept. The system has those who connect wait in silence.
+pub fn silent(address: &str) -> (socket2::Socket, Vec<std::net::TcpStream>, SocketAddr) {
+    let address = address.parse::<SocketAddr>().unwrap();
+    let domain = socket2::Domain::for_address(address);
+    let listener = socket2::Socket::new(domain, socket2::Type::STREAM, None).unwrap();
+    listener.bind(&address.into()).unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap().as_socket().unwrap();
+    let mut waiting = Vec::new();
+    while let Ok(stream) = std::net::TcpStream::connect_timeout(&address, MOMENT * 3) {
+        waiting.push(stream);
+    }
+    (listener, waiting, address)
+}
+
+/// Says whether this machine has IPv6.
+pub fn has_v6() -> bool {
+    let has = std::net::TcpListener::bind("[::1]:0").is_ok();
+    if !has {
+        eprintln!("skipped in part: there is no IPv6 here");
+    }
+    has
+}
+
 /// Makes a connection: the end that connected, and the end that accepted.
 pub async fn pair() -> (TcpStream, TcpStream) {
     let listener = listen().await;
@@ -50,8 +76,7 @@ pub async fn pair_with_std() -> (TcpStream, std::net::TcpStream) {
 
 /// Closes a connection by a reset.
 pub fn reset(stream: TcpStream) {
-    let socket = socket2::Socket::from(stream.into_std().unwrap());
-    socket.set_linger(Some(Duration::ZERO)).unwrap();
+    stream.reset().unwrap();
 }
 
 /// Reads to the end.

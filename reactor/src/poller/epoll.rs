@@ -149,7 +149,7 @@ fn events(wanted: Registration) -> i32 {
     let asked = [
         (Interest::READABLE, sys::EPOLLIN | sys::EPOLLRDHUP),
         (Interest::WRITABLE, sys::EPOLLOUT),
-        (Interest::PRIORITY, sys::EPOLLPRI),
+        (Interest::PRIORITY, sys::EPOLLPRI | sys::EPOLLRDHUP),
     ];
     let directions = asked
         .iter()

@@ -62,12 +62,13 @@ impl Flags {
         self.0 & (16 | 32) != 0
     }
 
-    /// Returns the part that somebody can have asked for.
+    /// Returns the part that somebody can have asked for. The end is for those who wait for urgent
+    /// data as well: none will come after it.
     pub(crate) fn directions(self) -> Interest {
         [
             (Flags::READABLE, Interest::READABLE),
             (Flags::WRITABLE, Interest::WRITABLE),
-            (Flags::PRIORITY, Interest::PRIORITY),
+            (Flags::PRIORITY.and(Flags(8)), Interest::PRIORITY),
         ]
         .into_iter()
         .filter(|(flag, _)| self.0 & flag.0 != 0)

@@ -178,7 +178,7 @@ fn bits(interest: Interest) -> libc::c_short {
     let asked = [
         (Interest::READABLE, sys::POLLIN | sys::POLLRDHUP),
         (Interest::WRITABLE, sys::POLLOUT),
-        (Interest::PRIORITY, sys::POLLPRI),
+        (Interest::PRIORITY, sys::POLLPRI | sys::POLLRDHUP),
     ];
     asked
         .iter()

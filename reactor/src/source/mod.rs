@@ -209,7 +209,12 @@ impl Source {
             self.readiness(Direction::Write).note();
             state.waiters.take(Direction::Write, wakes);
         }
-        if event.is_priority() || event.is_error() || event.is_write_closed() {
+        // Nothing urgent comes after the end.
+        if event.is_priority()
+            || event.is_error()
+            || event.is_read_closed()
+            || event.is_write_closed()
+        {
             self.readiness(Direction::Priority).note();
             state.waiters.take(Direction::Priority, wakes);
         }

@@ -4,7 +4,8 @@
 //! what the system said: errors pass through unchanged, and only [`check`] turns a return value
 //! into one.
 //!
-//! Nothing here is covered by semantic versioning.
+//! What is public is for `windlass-net`, which has no unsafe code of its own. Nothing here is covered
+//! by semantic versioning: it may change or go in any release.
 
 #![allow(unsafe_code)]
 
@@ -26,6 +27,7 @@ pub(crate) mod kqueue;
 pub(crate) mod pipe;
 pub(crate) mod poll;
 pub(crate) mod signal;
+pub mod tcp;
 
 use std::io;
 

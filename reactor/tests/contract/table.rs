@@ -61,6 +61,7 @@ pub(crate) const TABLE: &[Row] = &[
     row(Tcp,          RoomComesAbout,         RW,       WRITABLE,     NONE),
     row(Tcp,          RoomComesAbout,         R,        NONE,         NONE),
     row(Tcp,          PeerShutsDown,          R,        READ_OVER,    NONE),
+    row(Tcp,          PeerShutsDown,          P,        NONE,         READ_OVER), // Nothing urgent follows.
     row(Tcp,          PeerShutsDown,          NO,       NONE,         NONE),
     // The end of a TCP stream carries an acknowledgement, which may make room.
     row(Tcp,          PeerShutsDownWhileFull, W,        NONE,         WRITABLE), // A9
