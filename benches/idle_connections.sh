@@ -6,14 +6,20 @@
 # (user and system, from the scheduler's account in nanoseconds), and on windlass how often the
 # interest of a descriptor was changed where the kernel sees it. Each round measures each server
 # with each number of idle connections once, in an order that moves on from round to round; what
-# is compared is compared within a round. Server and client run on a processor each.
+# is compared is compared within a round.
+#
+# Server and client share one processor. With one each, a request wakes an idle processor twice,
+# which costs three times as much as all else and hides the servers; left to the scheduler, some
+# runs come out the one way and some the other. The client is of the batch class, so that an answer
+# does not have it run at once: the server comes to wait each time, as for a client far away, instead
+# of finding the next request already there.
 #
 #   benches/idle_connections.sh             about 12 minutes; writes benches/results/
 #   benches/idle_connections.sh --quick     about 30 seconds, less exact and with fewer connections
 #     --rounds N  --seconds S               how often and how long each point is measured
 #     --idle '0 8000'                       the numbers of idle connections
-#     --servers 'windlass-poll bare-poll'   of: windlass-epoll windlass-poll bare-epoll bare-poll
-#                                           tokio smol
+#     --servers 'windlass-poll bare-poll'   of windlass-epoll, windlass-poll,
+#                                           bare-epoll, bare-poll, tokio, smol
 #     --output FOLDER                       where the table, the plot and the samples go
 #
 # With any option but --output, what benches/results/ holds is left alone: the output goes to
@@ -86,24 +92,27 @@ check_options() {
     done
 }
 
-# Chooses a processor for the servers and another for the clients, if there are two.
-choose_processors() {
+# Chooses the processor that servers and clients share: the last that is allowed, since the first
+# often serves the devices.
+choose_processor() {
     local allowed
-    allowed=$(taskset -cp $$ | sed 's/.*: //; s/[,-]/ /g')
-    read -ra allowed <<<"$allowed"
-    on_server=(taskset -c "${allowed[0]}")
-    on_client=(taskset -c "${allowed[-1]}")
+    allowed=$(taskset -cp $$)
+    pinned=(taskset -c "${allowed##*[ ,-]}")
+}
+
+# locked PACKAGE: the version that is built.
+locked() {
+    awk -v name="\"$1\"" \
+        '$3 == name { getline; gsub(/"/, "", $3); print $3; exit }' "$root/benches/Cargo.lock"
 }
 
 # The head of the samples: where and what they are of.
 describe() {
-    local field
-    locked() { awk -v name="\"$1\"" '$3 == name { getline; gsub(/"/, "", $3); print $3; exit }' \
-        "$root/benches/Cargo.lock"; }
-    field() { awk -F ': *' -v field="$1" '$1 ~ "^" field { print $2; exit }' "$2"; }
+    local model
+    model=$(awk -F ': *' '/^model name/ { print $2; exit }' /proc/cpuinfo)
     echo "# date: $(date -u '+%Y-%m-%d %H:%M UTC')"
     echo "# commit: $(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)"
-    echo "# processor: $(nproc) of $(field 'model name' /proc/cpuinfo)"
+    echo "# processors: ${model:-unknown}, $(nproc) of it"
     echo "# memory: $(awk '/^MemTotal/ { printf "%.1f GiB", $2 / 1048576 }' /proc/meminfo)"
     echo "# kernel: $(uname -sr)"
     echo "# compiler: $(rustc --version)"
@@ -120,7 +129,7 @@ hold() {
     while ((left > 0)); do
         part=$((left < a_client_holds ? left : a_client_holds))
         log=$scratch/idle.${#idle[@]}
-        launch "$log" "${on_client[@]}" "$tools/load" idle --connect "$address" --count "$part" \
+        launch "$log" "${pinned[@]}" "$tools/load" idle --connect "$address" --count "$part" \
             --reset --hold-seconds 600
         idle+=("$launched")
         left=$((left - part))
@@ -142,7 +151,7 @@ opened() {
 busy() {
     local options=(--connect "$address" --process "$server" --seconds "$seconds" --idle "$2")
     [[ $1 != windlass-* ]] || options+=(--mark)
-    launch "$scratch/busy" "${on_client[@]}" "$tools/load" busy "${options[@]}"
+    launch "$scratch/busy" chrt --batch 0 "${pinned[@]}" "$tools/load" busy "${options[@]}"
     wait "$launched" || die "$1 with $2 idle connections: $(cat "$scratch/busy.err")"
     forget "$launched"
     measured=$(<"$scratch/busy")
@@ -163,7 +172,7 @@ is_marked_twice() {
 measure() {
     local changes='' command client
     command_of "$2"
-    serve idle_connections "${on_server[@]}" "${command[@]}" --listen 127.0.0.1:0
+    serve idle_connections "${pinned[@]}" "${command[@]}" --listen 127.0.0.1:0
     hold "$3"
     busy "$2" "$3"
     [[ $2 != windlass-* ]] || changes=$(interest_changes)
@@ -199,7 +208,8 @@ measure_all() {
 read_options "$@"
 check_options
 need taskset util-linux
-choose_processors
+need chrt util-linux
+choose_processor
 build_tools --workspace
 SECONDS=0
 mkdir -p "$output"

@@ -11,7 +11,7 @@ use windlass::net::{TcpListener, TcpStream};
 use windlass::reactor::{Backend, Handle};
 use windlass::signal::{Signal, SignalKind};
 use windlass::{Runtime, spawn};
-use windlass_bench_servers::{SPACE, listen};
+use windlass_bench_servers::SPACE;
 use windlass_benches::{ANSWER, Asked};
 
 /// Answers HTTP requests, on windlass.
@@ -34,7 +34,9 @@ fn main() -> io::Result<()> {
     runtime.block_on(async {
         let asked = Signal::new(SignalKind::USER_DEFINED_1)?;
         spawn(tell_changes(asked));
-        let listener = TcpListener::from_std(listen(arguments.listen)?)?;
+        // Of a listener that is its own the runtime knows what it may conclude from a short read.
+        let listener = TcpListener::bind(arguments.listen).await?;
+        println!("listening on {}", listener.local_addr()?);
         let mut incoming = listener.incoming();
         while let Some(accepted) = incoming.next().await {
             let (stream, _peer) = accepted?;
