@@ -45,9 +45,9 @@ need() {
     command -v "$1" >/dev/null || die "$1 is missing; install the package $2"
 }
 
-# Builds the programs of benches/.
+# build_tools [OPTION...]: builds the programs of benches/; with --workspace the peers as well.
 build_tools() {
-    cargo build --quiet --release --manifest-path "$root/benches/Cargo.toml"
+    cargo build --quiet --release --manifest-path "$root/benches/Cargo.toml" "$@"
 }
 
 # Builds the example $1 and says where it is.

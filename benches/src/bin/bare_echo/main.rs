@@ -18,13 +18,14 @@ mod service;
 #[allow(unsafe_code)]
 mod sys;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
 use std::{fmt, io};
 
 use clap::{Parser, ValueEnum};
 use service::Service;
+use windlass_benches::listen;
 
 /// An event loop straight over the system calls, to measure against.
 #[derive(Parser)]
@@ -93,15 +94,4 @@ fn serve(arguments: &Arguments) -> io::Result<Totals> {
         Mechanism::Epoll => epoll::run(&listener, stop, service),
         Mechanism::Poll => poll::run(&listener, stop, service),
     }
-}
-
-/// Opens a non-blocking listener with a queue long enough for bursts of thousands.
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    use socket2::{Domain, Socket, Type};
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-    socket.set_reuse_address(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(4_096)?;
-    socket.set_nonblocking(true)?;
-    Ok(socket.into())
 }

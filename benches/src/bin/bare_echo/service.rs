@@ -3,11 +3,9 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use crate::sys;
+use windlass_benches::{ANSWER, Asked};
 
-/// The answer to each request.
-const ANSWER: &[u8] =
-    b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: keep-alive\r\n\r\nHello, world!";
+use crate::sys;
 
 /// What serving a connection has come to.
 #[derive(PartialEq, Eq)]
@@ -55,28 +53,19 @@ impl Service {
 }
 
 /// Answers each request that ends in `bytes`.
-///
-/// A request that comes in two pieces counts where its end comes, and one whose end itself is cut
-/// in two is lost: the clients this is for send each request whole.
 fn answer(descriptor: RawFd, bytes: &[u8], answers: &mut u64) -> Outcome {
-    let requests = bytes.windows(4).filter(|end| end == b"\r\n\r\n").count();
-    for _ in 0..requests {
+    let asked = Asked::by(bytes);
+    for _ in 0..asked.requests {
         *answers += 1;
         if write_all(descriptor, ANSWER).is_err() {
             return Outcome::Closed;
         }
     }
-    if asks_to_close(bytes) {
+    if asked.close {
         Outcome::Closed
     } else {
         Outcome::Open
     }
-}
-
-/// Tells whether a request is of HTTP/1.0 and does not ask to keep the connection.
-fn asks_to_close(bytes: &[u8]) -> bool {
-    let has = |wanted: &[u8]| bytes.windows(wanted.len()).any(|part| part == wanted);
-    has(b" HTTP/1.0\r\n") && !has(b"eep-Alive") && !has(b"eep-alive")
 }
 
 /// Writes all of `bytes`, waiting for this one connection when it must.

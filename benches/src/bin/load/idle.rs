@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use socket2::SockRef;
 use windlass_benches::{Checker, fill};
 
 use crate::Failure;
@@ -22,6 +23,9 @@ pub(crate) struct Idle {
     /// Lets each echo 64 bytes once before it falls idle.
     #[arg(long)]
     echo_once: bool,
+    /// Resets the connections at the end, however it comes, so that none lingers in the kernel.
+    #[arg(long)]
+    reset: bool,
     /// Holds the connections until standard input ends.
     #[arg(long)]
     hold_until_stdin_closes: bool,
@@ -39,6 +43,9 @@ impl Idle {
                 .map_err(|error| format!("connection {opened} of {}: {error}", self.count))?;
             if self.echo_once {
                 echo(&mut stream)?;
+            }
+            if self.reset {
+                SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
             }
             streams.push(stream);
         }

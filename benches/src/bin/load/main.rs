@@ -5,6 +5,7 @@
 //! back, is bounded in time, and exits with 1 when anything was lost, wrong or late.
 
 mod burst;
+mod busy;
 mod churn;
 mod crowd;
 mod idle;
@@ -26,6 +27,8 @@ enum Load {
     Pingpong(pingpong::Pingpong),
     /// Many short connections: connect, send, read the echo, close.
     Burst(burst::Burst),
+    /// HTTP requests one after another, and what they cost the server.
+    Busy(busy::Busy),
     /// Opens connections and holds them.
     Idle(idle::Idle),
     /// Opens and closes connections in a loop, one at a time.
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let ended = match Load::parse() {
         Load::Pingpong(pingpong) => pingpong.run(),
         Load::Burst(burst) => burst.run(),
+        Load::Busy(busy) => busy.run(),
         Load::Idle(idle) => idle.run(),
         Load::Churn(churn) => churn.run(),
         Load::Crowd(crowd) => crowd.run(),
