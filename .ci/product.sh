@@ -77,10 +77,13 @@ one() {
     fi
 }
 
+# Copies, which no other build replaces meanwhile.
+of_devpoll=$scratch/contract.devpoll
+of_kqueue=$scratch/contract.kqueue
 emulate devpoll
-of_devpoll=$(test_binary contract)
+cp "$(test_binary contract)" "$of_devpoll"
 emulate kqueue
-of_kqueue=$(test_binary contract)
+cp "$(test_binary contract)" "$of_kqueue"
 
 total=0
 while read -r backend variant; do
