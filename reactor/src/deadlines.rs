@@ -233,4 +233,48 @@ mod loom_models {
             waiter.join().unwrap();
         });
     }
+
+    #[test]
+    fn loom_a_timer_that_is_moved_to_earlier_is_seen_by_the_wait_or_ends_it() {
+        loom::model(|| {
+            let shared = Arc::new((Deadlines::default(), Notify::new()));
+            let (key, _) = shared.0.insert(at(9), Waker::noop().clone());
+            let waiter = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (deadlines, notifier) = &*shared;
+                    while deadlines.begin_wait(Moment::NEVER) != at(5) {
+                        notifier.wait();
+                        deadlines.end_wait();
+                    }
+                })
+            };
+            let (deadlines, notifier) = &*shared;
+            if deadlines.reset(key, at(5)) == Some(Insertion::EndsWait) {
+                notifier.notify();
+            }
+            waiter.join().unwrap();
+        });
+    }
+
+    // D10: of a timer that fires and is taken out or moved at the same time, one of the two has the
+    // waker; its neighbour stays.
+    #[test]
+    fn loom_a_timer_is_fired_or_taken_out_once() {
+        loom::model(|| {
+            let deadlines = Arc::new(Deadlines::default());
+            let (key, _) = deadlines.insert(at(5), Waker::noop().clone());
+            let _ = deadlines.insert(at(9), Waker::noop().clone());
+            let turner = {
+                let deadlines = deadlines.clone();
+                thread::spawn(move || deadlines.expire(|| at(5), &mut Wakes::default()))
+            };
+            let was_moved = deadlines.reset(key, at(7)).is_some();
+            let was_taken_out = deadlines.remove(key).is_some();
+            let fired = turner.join().unwrap();
+            assert_eq!(fired + usize::from(was_taken_out), 1);
+            assert!(was_moved || fired == 1);
+            assert_eq!(deadlines.earliest(), at(9));
+        });
+    }
 }
