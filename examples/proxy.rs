@@ -98,7 +98,8 @@ async fn pass_on(client: TcpStream, slot: Slot, route: Arc<Route>) {
 
 /// Connects to the upstream server and copies until both sides have ended.
 async fn relay(client: TcpStream, route: &Route) -> io::Result<()> {
-    let connecting = TcpStream::connect(&route.upstream);
+    // What is over soon takes no room in a task that lasts.
+    let connecting = Box::pin(TcpStream::connect(&route.upstream));
     let upstream = timeout(route.connect_limit, connecting).await??;
     // Whatever one side has sent at once is for the other side at once.
     client.set_nodelay(true)?;

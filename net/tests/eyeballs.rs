@@ -203,6 +203,15 @@ fn a_resolver_of_ones_own_is_asked_for_names_only() {
     });
 }
 
+/// They may be awaited by tasks that move between threads.
+#[test]
+fn what_connects_is_send() {
+    fn assert_send(_: impl Send) {}
+    assert_send(TcpStream::connect("host:80"));
+    assert_send(Connector::new().connect(vec![]));
+    assert_send(lookup_host_by(&SystemResolver, "host:80"));
+}
+
 /// The limit is for the look-up, too, and ends it.
 #[test]
 fn a_look_up_is_cancelled() {

@@ -140,7 +140,9 @@ impl<T: AsFd> Async<T> {
         Ready::new(self, Direction::Write).await
     }
 
-    /// Waits until urgent (out-of-band) data may be there; else as [`readable`](Async::readable).
+    /// Waits until urgent (out-of-band) data may be there, or none will come as the peer sends no
+    /// more, where the back end can tell ([`Features::read_closed`](crate::Features::read_closed));
+    /// else as [`readable`](Async::readable).
     ///
     /// # Errors
     ///

@@ -34,10 +34,13 @@ enum State {
 impl Lookup {
     /// Has a thread look `host` up.
     pub(super) fn start(host: String, port: u16) -> io::Result<Self> {
-        let state = Mutex::new(State::Asked(None));
-        let request = Arc::new(Request { host, port, state });
+        let request = Request::new(host, port);
         pool::submit(request.clone())?;
-        Ok(Self(request))
+        Ok(Self::of(request))
+    }
+
+    pub(super) fn of(request: Arc<Request>) -> Self {
+        Self(request)
     }
 }
 
@@ -73,6 +76,11 @@ impl Drop for Lookup {
 }
 
 impl Request {
+    pub(super) fn new(host: String, port: u16) -> Arc<Self> {
+        let state = Mutex::new(State::Asked(None));
+        Arc::new(Self { host, port, state })
+    }
+
     /// Asks the system, unless nobody waits any more, and wakes who does.
     pub(super) fn answer(&self) {
         if matches!(*self.state.lock(), State::Over) {

@@ -113,8 +113,22 @@ impl Pool {
 mod tests {
     use super::{MOST_THREADS, POOL};
     use crate::lookup_host;
+    use crate::resolve::lookup::{Lookup, Request};
     use futures::executor::block_on;
     use futures::future::join_all;
+    use std::sync::Arc;
+
+    /// A request that nobody waits for is not kept, however long the threads are busy.
+    #[test]
+    fn what_was_taken_back_is_not_kept() {
+        let request = Request::new("localhost".into(), 1);
+        // Behind the back of the threads, none of which is told.
+        POOL.lock().queue.push_back(request.clone());
+        let lookup = Lookup::of(request.clone());
+        drop(lookup);
+        let pool = POOL.lock();
+        assert!(!pool.queue.iter().any(|one| Arc::ptr_eq(one, &request)));
+    }
 
     #[test]
     fn threads_are_bounded_and_all_requests_are_answered() {

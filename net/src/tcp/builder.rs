@@ -1,6 +1,6 @@
 //! A TCP socket before it is a connection or a listener: for what has to be set by then.
 
-use super::connect;
+use super::connect::Connecting;
 use super::listener::{BACKLOG, BindError, TcpListener};
 use super::stream::TcpStream;
 use crate::options::{common, connection_options, socket_options, table};
@@ -114,7 +114,7 @@ impl TcpSocket {
     ///
     /// Dropping it gives the connection up.
     pub fn connect(self, address: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> {
-        connect::connect(self, address)
+        Connecting::new(self, address)
     }
 
     /// Takes connections; up to `backlog` of them wait to be accepted, if the system allows so

@@ -8,9 +8,12 @@ use crate::address::ToAddresses;
 use crate::resolve;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use windlass_reactor::{Direction, Taken};
 
 impl TcpStream {
@@ -47,31 +50,67 @@ impl TcpStream {
     /// Dropping it gives the connection up.
     pub async fn connect(address: impl ToAddresses) -> io::Result<Self> {
         let addresses = resolve::addresses(address).await?;
-        eyeballs::race(addresses.as_slice(), ATTEMPT_DELAY, None, connect_to).await
+        let to_one = |address| Ok(Connecting::new(TcpSocket::for_address(address)?, address));
+        eyeballs::race(addresses.as_slice(), ATTEMPT_DELAY, None, to_one).await
     }
 }
 
-/// Connects to one address.
-async fn connect_to(address: SocketAddr) -> io::Result<TcpStream> {
-    connect(TcpSocket::for_address(address)?, address).await
+/// A connection that is being made.
+///
+/// Written by hand, since it is what a task that connects has to have room for.
+#[derive(Debug)]
+#[must_use = "a future does nothing unless it is awaited"]
+pub(super) struct Connecting {
+    /// Gone once it is done.
+    stream: Option<TcpStream>,
+    address: SocketAddr,
+    begun: bool,
 }
 
-/// Connects a socket to an address.
-pub(super) async fn connect(socket: TcpSocket, address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = socket.into_stream();
-    let mut begun = false;
-    // The first attempt comes before any wait: a socket that was registered before it has been
-    // connected would count as hung up.
-    let connecting = stream.inner.io_with(Direction::Write, |socket| {
-        if begun {
-            outcome(socket)
-        } else {
-            begun = true;
-            begin(socket, address)
+impl Connecting {
+    pub(super) fn new(socket: TcpSocket, address: SocketAddr) -> Self {
+        Self {
+            stream: Some(socket.into_stream()),
+            address,
+            begun: false,
         }
-    });
-    connecting.await?;
-    Ok(stream)
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Future for Connecting {
+    type Output = io::Result<TcpStream>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self {
+            stream,
+            address,
+            begun,
+        } = self.get_mut();
+        let connecting = stream
+            .as_ref()
+            .expect("a connection is polled until it is made");
+        // The first attempt comes before any wait: a socket that was registered before it has been
+        // connected would count as hung up. Nobody else waits on this socket, so that its polled
+        // wait is ours.
+        let attempt = |socket: &Socket| {
+            if *begun {
+                outcome(socket)
+            } else {
+                *begun = true;
+                begin(socket, *address)
+            }
+        };
+        ready!(
+            connecting
+                .inner
+                .poll_io_with(context, Direction::Write, attempt)
+        )?;
+        Poll::Ready(Ok(stream.take().expect("it is there still")))
+    }
 }
 
 /// Starts to connect. Some systems refuse here, and a connection to this machine may be made here.

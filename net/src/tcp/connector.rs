@@ -1,7 +1,7 @@
 //! Connecting with options: how attempts follow each other, from where, and how names are looked up.
 
 use super::builder::TcpSocket;
-use super::connect;
+use super::connect::Connecting;
 use super::eyeballs::{self, ATTEMPT_DELAY};
 use super::stream::TcpStream;
 use crate::address::ToAddresses;
@@ -126,7 +126,7 @@ impl Connector {
         eyeballs::race(addresses.as_slice(), self.attempt_delay, limit, connect).await
     }
 
-    async fn connect_to(&self, address: SocketAddr) -> io::Result<TcpStream> {
+    fn connect_to(&self, address: SocketAddr) -> io::Result<Connecting> {
         let socket = TcpSocket::for_address(address)?;
         if let Some(prepare) = &self.prepare {
             prepare(&socket)?;
@@ -134,7 +134,7 @@ impl Connector {
         if let Some(from) = self.from(address)? {
             socket.bind(from)?;
         }
-        connect::connect(socket, address).await
+        Ok(Connecting::new(socket, address))
     }
 
     /// Returns the address to connect from.

@@ -7,6 +7,7 @@
 //! 3. The first connection wins. The other attempts are dropped, which closes their sockets.
 //! 4. When there is nothing left to wait for, the error says what came of each address.
 
+use super::connect::Connecting;
 use super::failures::ConnectError;
 use super::stream::TcpStream;
 use crate::address;
@@ -23,23 +24,20 @@ use windlass_reactor::time::{Sleep, sleep};
 pub(super) const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// Connects, by `connect`, to the first of `addresses` that answers; gives up at the `limit`.
-pub(super) async fn race<C, F>(
+pub(super) async fn race(
     addresses: &[SocketAddr],
     delay: Duration,
     limit: Option<Sleep>,
-    connect: C,
-) -> io::Result<TcpStream>
-where
-    C: Fn(SocketAddr) -> F,
-    F: Future<Output = io::Result<TcpStream>> + Send,
-{
+    connect: impl Fn(SocketAddr) -> io::Result<Connecting>,
+) -> io::Result<TcpStream> {
     match (addresses, &limit) {
         ([], _) => return Err(address::no_address()),
         // Most often there is one, which needs no race.
-        ([only], None) => return connect(*only).await,
+        ([only], None) => return connect(*only)?.await,
         _ => {}
     }
-    let mut race = Race {
+    // Apart, so that whoever connects to one address needs no room for a race.
+    let mut race = Box::new(Race {
         waiting: take_turns(addresses),
         running: Vec::new(),
         failed: Vec::new(),
@@ -47,15 +45,15 @@ where
         delay,
         next: None,
         limit,
-    };
+    });
     poll_fn(|context| race.poll(context, &connect)).await
 }
 
-/// The state of a race between attempts that are made by an `F` each.
-struct Race<F> {
+/// The state of a race.
+struct Race {
     /// The addresses that were not tried yet.
     waiting: VecDeque<SocketAddr>,
-    running: Vec<(SocketAddr, Pin<Box<F>>)>,
+    running: Vec<Connecting>,
     failed: Vec<(SocketAddr, io::Error)>,
     /// Rule 2: an attempt has failed since the last one began.
     is_due: bool,
@@ -65,11 +63,11 @@ struct Race<F> {
     limit: Option<Sleep>,
 }
 
-impl<F: Future<Output = io::Result<TcpStream>>> Race<F> {
+impl Race {
     fn poll(
         &mut self,
         context: &mut Context<'_>,
-        connect: &impl Fn(SocketAddr) -> F,
+        connect: &impl Fn(SocketAddr) -> io::Result<Connecting>,
     ) -> Poll<io::Result<TcpStream>> {
         loop {
             if let Some(winner) = self.poll_running(context) {
@@ -78,7 +76,10 @@ impl<F: Future<Output = io::Result<TcpStream>>> Race<F> {
             if self.is_due || self.is_delay_over(context) {
                 self.is_due = false;
                 if let Some(address) = self.waiting.pop_front() {
-                    self.running.push((address, Box::pin(connect(address))));
+                    match connect(address) {
+                        Ok(attempt) => self.running.push(attempt),
+                        Err(error) => self.fail(address, error),
+                    }
                     self.next = (!self.waiting.is_empty()).then(|| sleep(self.delay));
                     continue;
                 }
@@ -96,18 +97,23 @@ impl<F: Future<Output = io::Result<TcpStream>>> Race<F> {
     /// Rule 3; attempts that have failed are put aside.
     fn poll_running(&mut self, context: &mut Context<'_>) -> Option<TcpStream> {
         let mut place = 0;
-        while let Some((address, attempt)) = self.running.get_mut(place) {
-            match attempt.as_mut().poll(context) {
+        while let Some(attempt) = self.running.get_mut(place) {
+            match Pin::new(attempt).poll(context) {
                 Poll::Ready(Ok(stream)) => return Some(stream),
                 Poll::Ready(Err(error)) => {
-                    self.failed.push((*address, error));
-                    self.is_due = true;
-                    drop(self.running.remove(place));
+                    let address = self.running.remove(place).address();
+                    self.fail(address, error);
                 }
                 Poll::Pending => place += 1,
             }
         }
         None
+    }
+
+    /// Puts a failure aside; by rule 2, the next attempt is due.
+    fn fail(&mut self, address: SocketAddr, error: io::Error) {
+        self.failed.push((address, error));
+        self.is_due = true;
     }
 
     fn is_delay_over(&mut self, context: &mut Context<'_>) -> bool {
@@ -121,7 +127,7 @@ impl<F: Future<Output = io::Result<TcpStream>>> Race<F> {
 
     /// Rule 4, for attempts that were cut off, and those that never began.
     fn time_out(&mut self) -> io::Error {
-        let running = self.running.drain(..).map(|(address, _)| address);
+        let running = self.running.drain(..).map(|attempt| attempt.address());
         for address in running.chain(self.waiting.drain(..)) {
             self.failed.push((address, io::ErrorKind::TimedOut.into()));
         }

@@ -22,7 +22,8 @@ impl Interest {
     pub const READABLE: Interest = Interest(1);
     /// Asks to be told when a write would not block.
     pub const WRITABLE: Interest = Interest(2);
-    /// Asks to be told of urgent (out-of-band) data, where the back end can tell.
+    /// Asks to be told of urgent (out-of-band) data, and of the end of what the peer sends, behind
+    /// which there are none; where the back end can tell.
     pub const PRIORITY: Interest = Interest(4);
 
     /// Says whether everything in `other` is in this set as well.

@@ -58,7 +58,8 @@ pub(crate) enum Effect {
 /// - Once `remove` has returned, no batch that is handed out has the token.
 /// - Errors and hang-ups are reported whatever the interest; they concern both directions. An error
 ///   that ends nothing is told from readiness where [`Features::passing_errors`] says so. A peer
-///   that only stops sending closes the read half and leaves the write half alone.
+///   that only stops sending closes the read half and leaves the write half alone; where
+///   [`Features::read_closed`] says so, who asked for urgent data only is told as well.
 /// - A pipe that nobody reads from any more has an error to report to its writing end; where pipes
 ///   are streams it is a hang-up.
 /// - More that is ready than the batch has room for comes with later waits, in turn.

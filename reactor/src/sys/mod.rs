@@ -1,7 +1,7 @@
 //! Every system call of this crate, as safe functions; the only unsafe code in it.
 //!
 //! Each file wraps one kernel facility and keeps no state beyond a descriptor. The functions answer
-//! what the system said: errors pass through unchanged, and only [`check`] turns a return value
+//! what the system said: errors pass through unchanged, and only `check` turns a return value
 //! into one.
 //!
 //! What is public is for `windlass-net`, which has no unsafe code of its own. Nothing here is covered
