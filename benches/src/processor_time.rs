@@ -14,18 +14,26 @@ use std::time::Duration;
 ///
 /// If there is no such process, or the kernel keeps no such account.
 pub fn processor_time(process: i32) -> io::Result<Duration> {
-    let mut total = Duration::ZERO;
+    let mut accounts = Vec::new();
     for thread in fs::read_dir(format!("/proc/{process}/task"))? {
-        let account = fs::read_to_string(thread?.path().join("schedstat"))?;
-        let nanoseconds = account
-            .split_whitespace()
-            .next()
-            .and_then(|field| field.parse().ok());
-        total += nanoseconds
-            .map(Duration::from_nanos)
-            .ok_or(io::ErrorKind::InvalidData)?;
+        // One that has ended since the folder was read cannot be read any more.
+        if let Ok(account) = fs::read_to_string(thread?.path().join("schedstat")) {
+            accounts.push(account);
+        }
     }
-    Ok(total)
+    if accounts.is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    accounts.iter().map(|account| running_time(account)).sum()
+}
+
+/// Reads the first field of an account: the nanoseconds that a thread has run.
+fn running_time(account: &str) -> io::Result<Duration> {
+    let field = account.split_whitespace().next();
+    let nanoseconds = field.and_then(|field| field.parse().ok());
+    nanoseconds
+        .map(Duration::from_nanos)
+        .ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 #[cfg(test)]
