@@ -20,6 +20,7 @@ mod blocking;
 mod context;
 mod handle;
 mod idle;
+mod join_set;
 mod pace;
 mod pinned;
 mod queue;
@@ -32,6 +33,7 @@ mod yield_now;
 
 pub use block::block_on;
 pub use handle::{Handle, LocalHandle, SpawnError, spawn, spawn_blocking, spawn_local, try_spawn};
+pub use join_set::JoinSet;
 pub use runtime::{Builder, Runtime};
 pub use task::{AbortHandle, Id, JoinError, JoinHandle};
 pub use yield_now::{YieldNow, yield_now};

@@ -193,6 +193,21 @@ impl<T> JoinHandle<T> {
         wait(self)
     }
 
+    /// Leaves a waker in the task, to be woken when it is complete. Returns whether it is already,
+    /// so that the waker won't be.
+    ///
+    /// # Panics
+    ///
+    /// If the handle has given its result.
+    #[track_caller]
+    pub(crate) fn leave_waker(&mut self, waker: &Waker) -> bool {
+        assert!(
+            !self.taken,
+            "a JoinHandle was waited for after it had given its result"
+        );
+        self.is_finished() || self.register(waker)
+    }
+
     /// Leaves a waker in the task. Returns whether the task is complete, so that none is needed.
     fn register(&mut self, waker: &Waker) -> bool {
         if self.registered == Some(Registered::from(waker)) {

@@ -38,6 +38,7 @@ use cell::Cell;
 use home::AtHome;
 
 pub use abort::AbortHandle;
+pub(crate) use contain::discard;
 pub use error::JoinError;
 pub use id::Id;
 pub use join::JoinHandle;
