@@ -7,6 +7,7 @@
 use crate::context::{self, Context, Queues};
 use crate::pinned::{self, Pinned};
 use crate::runtime::{Runtime, Shared};
+use crate::task::Runnable;
 use crate::wait::wait;
 use crate::worker::{Goal, Worker};
 use std::cell::RefCell;
@@ -123,7 +124,7 @@ fn sit_or_visit<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
 }
 
 /// Blocks a thread that turns a reactor: what waits on it goes elsewhere meanwhile.
-fn step_aside<R>(body: impl FnOnce() -> R) -> R {
+pub(crate) fn step_aside<R>(body: impl FnOnce() -> R) -> R {
     match ReactorHandle::current() {
         Some(reactor) => reactor.step_aside(body),
         None => body(),
@@ -192,7 +193,12 @@ fn contain<R>(code: impl FnOnce() -> R) -> thread::Result<R> {
 
 /// Leaves what is ready to others, or to the next who sits down.
 fn hand_over(shared: &Shared, pinned: &Pinned, queues: Queues) {
-    pinned.keep(queues.pinned_ready);
+    let (placed, own) = queues
+        .pinned_ready
+        .into_iter()
+        .partition(Runnable::is_placed);
+    pinned.keep(own);
+    shared.places[SEAT].keep(placed);
     if !queues.ready.is_empty() {
         shared.queue.push_all(queues.ready.into_iter());
         shared.wake_one();

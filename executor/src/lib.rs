@@ -16,24 +16,34 @@
 //! block go to threads of their own (`blocking.rs`).
 
 mod block;
+mod block_in_place;
 mod blocking;
+mod cancel;
 mod context;
 mod handle;
 mod idle;
 mod join_set;
 mod pace;
 mod pinned;
+mod place;
 mod queue;
 mod runtime;
 mod sync;
 mod task;
+mod task_builder;
 mod wait;
 mod worker;
 mod yield_now;
 
 pub use block::block_on;
+pub use block_in_place::block_in_place;
+pub use cancel::{CancellationToken, Cancelled, CancelledOwned, DropGuard};
 pub use handle::{Handle, LocalHandle, SpawnError, spawn, spawn_blocking, spawn_local, try_spawn};
 pub use join_set::JoinSet;
-pub use runtime::{Builder, Runtime};
-pub use task::{AbortHandle, Id, JoinError, JoinHandle};
+pub use place::spawn_on;
+pub use runtime::{Builder, Runtime, TaskPanic};
+pub use task::{
+    AbortHandle, Id, JoinError, JoinHandle, TaskLocal, TaskLocalError, TaskLocalFuture,
+};
+pub use task_builder::TaskBuilder;
 pub use yield_now::{YieldNow, yield_now};

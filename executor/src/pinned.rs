@@ -6,12 +6,13 @@
 //! their futures are dropped on it.
 
 use crate::context;
+use crate::place::Place;
 use crate::queue::{Line, TaskList};
 use crate::runtime::Shared;
 use crate::sync::Mutex;
 use crate::task::{Runnable, Schedule, Slot, Task};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 /// The tasks of one thread; reached by the wakers of them from any.
@@ -23,6 +24,10 @@ pub(crate) struct Pinned {
     has_mail: AtomicBool,
     /// The worker that the thread is at the moment, if it is one.
     host: Mutex<Option<(Weak<Shared>, usize)>>,
+    /// The place that goes with it, whose tasks run here meanwhile.
+    place: Mutex<Option<Arc<Place>>>,
+    /// The address of the place, only to be compared, so that looking takes no lock.
+    place_address: AtomicUsize,
 }
 
 impl Pinned {
@@ -32,17 +37,40 @@ impl Pinned {
             inbox: Mutex::default(),
             has_mail: AtomicBool::new(false),
             host: Mutex::default(),
+            place: Mutex::default(),
+            place_address: AtomicUsize::new(0),
         })
     }
 
     /// The thread runs tasks from now on, as this worker.
-    pub(crate) fn arrive(&self, shared: &Arc<Shared>, worker: usize) {
+    pub(crate) fn arrive(self: &Arc<Self>, shared: &Arc<Shared>, worker: usize) {
         *self.host.lock() = Some((Arc::downgrade(shared), worker));
+        let place = shared.places[worker].clone();
+        let address = Arc::as_ptr(&place) as usize;
+        self.place_address.store(address, Ordering::Relaxed);
+        *self.place.lock() = Some(place.clone());
+        place.arrive(self);
     }
 
     /// The thread runs no tasks any more.
     pub(crate) fn leave(&self) {
         *self.host.lock() = None;
+        self.place_address.store(0, Ordering::Relaxed);
+        let place = self.place.lock().take();
+        if let Some(place) = place {
+            place.leave();
+        }
+    }
+
+    /// Returns the place whose tasks run here.
+    pub(crate) fn place(&self) -> Option<Arc<Place>> {
+        self.place.lock().clone()
+    }
+
+    /// Says whether the tasks of this place run here. Asked on the thread itself.
+    #[inline]
+    pub(crate) fn is_at(&self, place: &Arc<Place>) -> bool {
+        self.place_address.load(Ordering::Relaxed) == Arc::as_ptr(place) as usize
     }
 
     pub(crate) fn has_mail(&self) -> bool {
@@ -53,13 +81,18 @@ impl Pinned {
     pub(crate) fn take_mail(&self, queue: &mut Line<Runnable>) {
         if self.has_mail() {
             let mut inbox = self.inbox.lock();
+            // Before anything is taken: what comes in later says so again.
             self.has_mail.store(false, Ordering::SeqCst);
             queue.extend(inbox.drain(..));
+            drop(inbox);
+            if let Some(place) = self.place() {
+                place.take_mail(queue);
+            }
         }
     }
 
     /// Keeps tasks that were not run for the next time.
-    pub(crate) fn keep(&self, runnables: Line<Runnable>) {
+    pub(crate) fn keep(&self, runnables: Vec<Runnable>) {
         if !runnables.is_empty() {
             let mut inbox = self.inbox.lock();
             inbox.extend(runnables);
@@ -72,6 +105,16 @@ impl Pinned {
         inbox.push(runnable);
         self.has_mail.store(true, Ordering::SeqCst);
         drop(inbox);
+        self.wake_host();
+    }
+
+    /// Has the thread look into its inbox and into that of its place.
+    pub(crate) fn ring(&self) {
+        self.has_mail.store(true, Ordering::SeqCst);
+        self.wake_host();
+    }
+
+    fn wake_host(&self) {
         let host = self.host.lock().clone();
         if let Some((shared, worker)) = host {
             if let Some(shared) = shared.upgrade() {
@@ -101,6 +144,10 @@ impl Schedule for ToThread {
 
     fn release(&self, slot: Slot) -> Option<Task> {
         self.0.tasks.remove(slot)
+    }
+
+    fn panicked(&self, error: &dyn std::fmt::Display) {
+        context::task_panicked(error);
     }
 }
 

@@ -179,7 +179,9 @@ impl Worker {
         // here. Its own queues are empty, as only this thread fills them.
         let is_needed = goal.is_due() || self.is_there_work();
         if !is_needed {
+            self.shared.hooks.park.call();
             self.turn(None);
+            self.shared.hooks.unpark.call();
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
         // A goal that is always due must not keep I/O from being looked at.

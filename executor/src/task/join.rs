@@ -155,6 +155,22 @@ impl<T> JoinHandle<T> {
         self.task.header().id
     }
 
+    /// Gives the name of the task, if it has one; see [`TaskBuilder`](crate::TaskBuilder).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{TaskBuilder, block_on, spawn};
+    /// # block_on(async {
+    /// let task = TaskBuilder::new().name("baker").spawn(async {});
+    /// assert_eq!(task.name(), Some("baker"));
+    /// assert_eq!(spawn(async {}).name(), None);
+    /// # });
+    /// ```
+    pub fn name(&self) -> Option<&str> {
+        self.task.name().map(|name| &**name)
+    }
+
     /// Says which call spawned the task.
     ///
     /// # Examples
@@ -275,7 +291,7 @@ impl<T> Future for JoinHandle<T> {
         let output = unsafe { self.output() };
         // SAFETY: The output is there, of this type, and nobody else will read it.
         let ended = unsafe { output.read() };
-        Poll::Ready(ended.map_err(|failure| JoinError::new(self.id(), self.spawned_at(), failure)))
+        Poll::Ready(ended.map_err(|failure| JoinError::new(&self.task, failure)))
     }
 }
 

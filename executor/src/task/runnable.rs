@@ -2,9 +2,9 @@
 
 use std::mem::ManuallyDrop;
 
-use super::Slot;
 use super::reference::Reference;
 use super::state::ToClaimed;
+use super::{PLACED, Slot};
 
 /// The right to poll a task once; at most one exists for each task.
 ///
@@ -14,6 +14,11 @@ use super::state::ToClaimed;
 pub(crate) struct Runnable(pub(super) Reference);
 
 impl Runnable {
+    /// Says whether the task was placed on a worker, whoever that is, and not on this thread.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.0.header().slot().list == PLACED
+    }
+
     /// Polls the future once, or drops it if the task was aborted.
     ///
     /// Returns the next right to run if the task was woken meanwhile: it has yielded, and goes
