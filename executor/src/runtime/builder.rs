@@ -261,8 +261,10 @@ impl Builder {
     ///
     /// let sleeps = Arc::new(AtomicUsize::new(0));
     /// let count = sleeps.clone();
-    /// let count = move || drop(count.fetch_add(1, Ordering::Relaxed));
-    /// let runtime = Runtime::builder().workers(1).on_thread_park(count).build()?;
+    /// let counts = move || {
+    ///     count.fetch_add(1, Ordering::Relaxed);
+    /// };
+    /// let runtime = Runtime::builder().workers(1).on_thread_park(counts).build()?;
     /// runtime.block_on(sleep(Duration::from_millis(1)));
     /// assert!(sleeps.load(Ordering::Relaxed) >= 1);
     /// # Ok::<(), std::io::Error>(())
