@@ -442,7 +442,7 @@ impl Shared {
             return self.spawn_with(future, Scheduler(self.clone()), spawned_at);
         }
         let place = self.next_place();
-        place.spawn(future, ToPlace(place.clone()), spawned_at)
+        place.spawn(future, &ToPlace(place.clone()), spawned_at)
     }
 
     /// Starts a task that may run anywhere; `scheduler` leads to this runtime.

@@ -91,7 +91,7 @@ impl Place {
     pub(crate) fn spawn<F, S>(
         &self,
         future: F,
-        schedule: S,
+        schedule: &S,
         spawned_at: &'static Location<'static>,
     ) -> JoinHandle<F::Output>
     where
@@ -216,7 +216,7 @@ impl Handle {
         F::Output: Send + 'static,
     {
         let place = self.shared.place(worker);
-        place.spawn(future, ToPlace(place.clone()), Location::caller())
+        place.spawn(future, &ToPlace(place.clone()), Location::caller())
     }
 }
 

@@ -110,7 +110,7 @@ impl TaskBuilder {
         let place = shared.next_place();
         place.spawn(
             future,
-            self.named(ToPlace(place.clone())),
+            &self.named(ToPlace(place.clone())),
             Location::caller(),
         )
     }
@@ -140,7 +140,7 @@ impl TaskBuilder {
         let place = shared.place(worker);
         place.spawn(
             future,
-            self.named(ToPlace(place.clone())),
+            &self.named(ToPlace(place.clone())),
             Location::caller(),
         )
     }

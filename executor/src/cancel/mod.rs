@@ -12,3 +12,4 @@ mod waiters;
 
 pub use token::CancellationToken;
 pub use wait::{Cancelled, CancelledOwned, DropGuard};
+pub(crate) use waiters::{Place, Waiters};

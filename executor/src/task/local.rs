@@ -115,6 +115,10 @@ impl<T: 'static> TaskLocal<T> {
     /// static NAME: TaskLocal<&str> = TaskLocal::new();
     /// assert_eq!(NAME.sync_scope("baker", || NAME.get()), "baker");
     /// ```
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "it is the scope's, and ends with it"
+    )]
     pub fn sync_scope<R>(&'static self, value: T, body: impl FnOnce() -> R) -> R {
         self.enter(&value, body)
     }
