@@ -41,11 +41,8 @@ fn a_name_is_there_before_and_after_the_end() {
 fn an_error_tells_the_name() {
     let _limit = limit();
     block_on(async {
-        let error = baker()
-            .spawn(async { panic_quietly() })
-            .await
-            .map(|()| ())
-            .unwrap_err();
+        let result: Result<(), _> = baker().spawn(async { panic_quietly() }).await;
+        let error = result.unwrap_err();
         assert_eq!(error.name(), Some("baker"));
         let start = format!("task {} \"baker\", spawned at ", error.id());
         assert!(error.to_string().starts_with(&start), "{error}");

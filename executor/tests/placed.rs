@@ -135,7 +135,7 @@ fn placed_tasks_end_with_the_runtime() {
         });
         let handle = runtime.handle().clone();
         drop(runtime);
-        assert!(all.iter().all(|dropped| dropped.has_happened()));
+        assert!(all.iter().all(support::Dropped::has_happened));
         wakers.try_iter().for_each(Waker::wake);
         assert!(handle.spawn_on(0, async {}).is_finished());
     });
@@ -146,13 +146,8 @@ fn a_placed_task_panics_and_is_aborted_like_any_other() {
     each_runtime(|runtime| {
         let last = runtime.handle().workers() - 1;
         runtime.block_on(async {
-            assert!(
-                spawn_on(last, async { panic_quietly() })
-                    .await
-                    .map(|()| ())
-                    .unwrap_err()
-                    .is_panic()
-            );
+            let task: Result<(), _> = spawn_on(last, async { panic_quietly() }).await;
+            assert!(task.unwrap_err().is_panic());
             let task = spawn_on(last, pending::<()>());
             spawn_on(last, async {}).await.unwrap();
             task.abort();

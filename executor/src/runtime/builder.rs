@@ -305,7 +305,7 @@ impl Builder {
     /// let panic = catch_unwind(AssertUnwindSafe(|| {
     ///     runtime.block_on(async {
     ///         drop(spawn(async { panic!("no bread") }));
-    ///         std::future::pending().await
+    ///         std::future::pending::<()>().await
     ///     })
     /// }));
     /// let message = *panic.unwrap_err().downcast::<String>().unwrap();
