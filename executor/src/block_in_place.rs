@@ -2,7 +2,6 @@
 
 use crate::block::step_aside;
 use crate::context::{self, Context};
-use std::mem;
 
 /// Runs `body`, which may block, on this thread, and leaves the work of the thread to others.
 ///
@@ -37,13 +36,16 @@ use std::mem;
 pub fn block_in_place<R>(body: impl FnOnce() -> R) -> R {
     let taken = context::with(|context| {
         let queues = context.queues.as_mut()?;
-        Some((context.shared.clone(), mem::take(&mut queues.ready)))
+        let is_ready = !queues.ready.is_empty();
+        if is_ready {
+            context.shared.queue.push_all(queues.ready.take_all());
+        }
+        Some((context.shared.clone(), is_ready))
     });
-    let Some((shared, ready)) = taken.flatten() else {
+    let Some((shared, is_ready)) = taken.flatten() else {
         return body();
     };
-    if !ready.is_empty() {
-        shared.queue.push_all(ready.into_iter());
+    if is_ready {
         shared.wake_one();
     }
     // As a guest, so that what is woken and spawned meanwhile is queued where others find it; that

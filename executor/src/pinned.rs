@@ -12,6 +12,7 @@ use crate::runtime::Shared;
 use crate::sync::Mutex;
 use crate::task::{Runnable, Schedule, Slot, Task};
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -19,7 +20,7 @@ use std::sync::{Arc, Weak};
 pub(crate) struct Pinned {
     pub(crate) tasks: TaskList,
     /// Tasks that were woken by other threads.
-    inbox: Mutex<Vec<Runnable>>,
+    inbox: Mutex<VecDeque<Runnable>>,
     /// The inbox has something, so that looking takes no lock. Written under its lock.
     has_mail: AtomicBool,
     /// The worker that the thread is at the moment, if it is one.
@@ -77,18 +78,27 @@ impl Pinned {
         self.has_mail.load(Ordering::SeqCst)
     }
 
-    /// Moves what came in to `queue`.
-    pub(crate) fn take_mail(&self, queue: &mut Line<Runnable>) {
-        if self.has_mail() {
-            let mut inbox = self.inbox.lock();
-            // Before anything is taken: what comes in later says so again.
-            self.has_mail.store(false, Ordering::SeqCst);
-            queue.extend(inbox.drain(..));
-            drop(inbox);
-            if let Some(place) = self.place() {
-                place.take_mail(queue);
-            }
+    /// Takes the first of what came in, and moves up to `more` others to `queue`.
+    pub(crate) fn take_mail(&self, more: usize, queue: &mut Line<Runnable>) -> Option<Runnable> {
+        if !self.has_mail() {
+            return None;
         }
+        let mut inbox = self.inbox.lock();
+        // Before anything is taken: what comes in later says so again.
+        self.has_mail.store(false, Ordering::SeqCst);
+        let first = inbox.pop_front();
+        let part = more.min(inbox.len());
+        queue.extend(inbox.drain(..part));
+        let mut is_left = !inbox.is_empty();
+        drop(inbox);
+        if let Some(place) = self.place() {
+            is_left |= place.take_mail(more.max(1), queue);
+        }
+        if is_left {
+            self.has_mail.store(true, Ordering::SeqCst);
+        }
+        // If there was none, those of the place may be all that there is.
+        first.or_else(|| queue.pop())
     }
 
     /// Keeps tasks that were not run for the next time.
@@ -102,7 +112,7 @@ impl Pinned {
 
     fn send(&self, runnable: Runnable) {
         let mut inbox = self.inbox.lock();
-        inbox.push(runnable);
+        inbox.push_back(runnable);
         self.has_mail.store(true, Ordering::SeqCst);
         drop(inbox);
         self.wake_host();

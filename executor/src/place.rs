@@ -11,6 +11,7 @@ use crate::queue::{Line, TaskList};
 use crate::runtime::Shared;
 use crate::sync::Mutex;
 use crate::task::{self, Id, JoinHandle, PLACED, Runnable, Schedule, Slot, Task};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ struct State {
     /// Who is the worker at the moment.
     host: Option<Arc<Pinned>>,
     /// Tasks that were woken by other threads, or are left from the last host.
-    inbox: Vec<Runnable>,
+    inbox: VecDeque<Runnable>,
     /// Nobody will come any more.
     closed: bool,
 }
@@ -51,9 +52,12 @@ impl Place {
         drop(host);
     }
 
-    /// Moves what came in to `queue`.
-    pub(crate) fn take_mail(&self, queue: &mut Line<Runnable>) {
-        queue.extend(self.state.lock().inbox.drain(..));
+    /// Moves up to `most` of what came in to `queue`; returns whether some is left.
+    pub(crate) fn take_mail(&self, most: usize, queue: &mut Line<Runnable>) -> bool {
+        let mut state = self.state.lock();
+        let part = most.min(state.inbox.len());
+        queue.extend(state.inbox.drain(..part));
+        !state.inbox.is_empty()
     }
 
     /// Keeps tasks that were not run for the next host.
@@ -69,7 +73,7 @@ impl Place {
             drop(state);
             return drop(runnable);
         }
-        state.inbox.push(runnable);
+        state.inbox.push_back(runnable);
         let host = state.host.clone();
         drop(state);
         if let Some(host) = host {

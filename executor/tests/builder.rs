@@ -145,7 +145,7 @@ fn ways_to_panic() -> Vec<(&'static str, fn())> {
                 TaskBuilder::new()
                     .name("bad")
                     .spawn(async { panic_quietly() }),
-            )
+            );
         }),
         ("joined", || {
             let task = TaskBuilder::new()
@@ -177,7 +177,7 @@ fn ways_to_panic() -> Vec<(&'static str, fn())> {
                 TaskBuilder::new()
                     .name("bad")
                     .spawn_blocking(|| panic_quietly()),
-            )
+            );
         }),
         ("when its future is dropped", || {
             drop(TaskBuilder::new().name("bad").spawn(async {
