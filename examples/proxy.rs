@@ -4,6 +4,10 @@
 //! is passed on as one, and a limit on open connections: when it is reached, the rest wait in the
 //! queue of the listener.
 //!
+//! A proxy that is asked to stop gives all open connections the same few seconds, also those on
+//! which nothing moves: it doesn't know the protocol, so it can't tell a client that is done from one
+//! that waits for an answer. A second signal ends them at once.
+//!
 //! ```text
 //! cargo run --release --example proxy -- --listen 127.0.0.1:7001 --upstream example.org:80
 //! ```

@@ -7,8 +7,7 @@ use std::net::Shutdown;
 use std::time::{Duration, Instant};
 use windlass::net::TcpStream;
 use windlass::time::{timeout, timeout_at};
-use windlass::yield_now;
-use windlass_examples::Owed;
+use windlass::{DrainGuard, yield_now};
 use windlass_examples::requests::{Next, Refusal, Requests};
 
 /// How long clients are waited for in various situations.
@@ -36,7 +35,7 @@ pub(crate) struct Connection {
     /// When the head that has begun has to be whole.
     head_due: Option<Instant>,
     /// While a request has begun, a server that stops waits for it.
-    owed: Option<Owed>,
+    owed: Option<DrainGuard>,
 }
 
 impl Connection {

@@ -19,4 +19,4 @@ mod totals;
 pub use program::{run, say};
 pub use server::{First, Options, Stop, first, serve};
 pub use slots::{Slot, Slots};
-pub use totals::{Owed, Totals};
+pub use totals::Totals;

@@ -71,7 +71,10 @@ where
         let listener = TcpListener::bind(&options.listen).await?;
         let address = listener.local_addr()?;
         let mut stop = Stop::new()?;
-        let mut accepting = spawn(accept(listener));
+        let until_stopped = totals
+            .stopping()
+            .run_until_cancelled_owned(accept(listener));
+        let mut accepting = spawn(until_stopped);
         say(format_args!("listening on {address}"));
         let host_and_port = format!("{} {}", address.ip(), address.port());
         say(hint
@@ -79,17 +82,18 @@ where
             .replace("ADDR", &address.to_string()));
 
         if let First::B(ended) = first(stop.requested(), &mut accepting).await {
-            return ended.unwrap_or_else(|error| Err(error.into()));
+            return ended?.unwrap_or(Ok(()));
         }
         totals.stop();
-        accepting.abort();
-        // Its listener is closed once it has ended.
+        // The listener is closed once this has ended.
         let _ = accepting.await;
         let limit = DRAIN_LIMIT.as_secs();
         say(format_args!(
             "stopping: clients get {limit} seconds to finish; ctrl-c ends it at once"
         ));
-        first(stop.requested(), totals.drain(DRAIN_LIMIT)).await;
+        if let First::B(left @ 1..) = first(stop.requested(), totals.drain(DRAIN_LIMIT)).await {
+            say(format_args!("{left} clients are cut off"));
+        }
         Ok(())
     })?;
     // This closes what is still open.

@@ -1,9 +1,11 @@
 //! What a server counts, and when it has nothing left to do.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use windlass::time::sleep;
+use windlass::{CancellationToken, Drain, DrainGuard};
 
 /// How long nothing must have been served for the drain to be over, and how often that is looked at.
 const QUIET: Duration = Duration::from_millis(100);
@@ -18,8 +20,8 @@ pub struct Totals {
     served: AtomicU64,
     connections: AtomicU64,
     errors: AtomicU64,
-    owed: AtomicUsize,
-    stopping: AtomicBool,
+    /// Whether the server was asked to stop, and what clients are owed.
+    drain: LazyLock<Drain>,
 }
 
 impl Totals {
@@ -30,8 +32,7 @@ impl Totals {
             served: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             errors: AtomicU64::new(0),
-            owed: AtomicUsize::new(0),
-            stopping: AtomicBool::new(false),
+            drain: LazyLock::new(Drain::new),
         }
     }
 
@@ -52,35 +53,42 @@ impl Totals {
 
     /// Notes that a client is owed something, until what is returned is dropped: a server that is
     /// asked to stop waits for that.
-    pub fn owe(&'static self) -> Owed {
-        self.owed.fetch_add(1, Ordering::Relaxed);
-        Owed(self)
+    pub fn owe(&self) -> DrainGuard {
+        self.drain.guard()
     }
 
     /// Notes that the server was asked to stop.
     pub fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.drain.stop();
     }
 
     /// Says whether the server was asked to stop, so that answers should be the last.
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.drain.is_stopping()
+    }
+
+    /// Returns what is cancelled when the server is asked to stop.
+    pub fn stopping(&self) -> CancellationToken {
+        self.drain.token().clone()
     }
 
     /// Waits until no client is owed anything and nothing has been served for a while, or until
-    /// `limit` is over.
+    /// `limit` is over. Returns how many clients still are owed something.
     ///
-    /// It looks again and again, instead of being told, so that connections need not keep anything
-    /// for the sake of a moment that comes once.
-    pub async fn drain(&self, limit: Duration) {
+    /// Whether something is served is looked at again and again, instead of being told, so that
+    /// connections need not keep anything for the sake of a moment that comes once.
+    pub async fn drain(&self, limit: Duration) -> usize {
         let end = Instant::now() + limit;
         loop {
             let before = self.served.load(Ordering::Relaxed);
             sleep(QUIET).await;
-            let is_owing = self.owed.load(Ordering::Relaxed) != 0;
-            let is_serving = self.served.load(Ordering::Relaxed) != before;
-            if !(is_owing || is_serving) || Instant::now() >= end {
-                return;
+            let left = self
+                .drain
+                .wait(end.saturating_duration_since(Instant::now()))
+                .await;
+            let is_quiet = self.served.load(Ordering::Relaxed) == before;
+            if is_quiet || Instant::now() >= end {
+                return left;
             }
         }
     }
@@ -96,16 +104,5 @@ impl fmt::Display for Totals {
             self.unit,
             self.errors.load(Ordering::Relaxed),
         )
-    }
-}
-
-/// Something that a client is owed; see [`Totals::owe`].
-#[derive(Debug)]
-#[must_use = "the debt is paid when it is dropped"]
-pub struct Owed(&'static Totals);
-
-impl Drop for Owed {
-    fn drop(&mut self) {
-        self.0.owed.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -128,7 +128,7 @@ fn sit_or_visit<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
 }
 
 /// Blocks a thread that turns a reactor: what waits on it goes elsewhere meanwhile.
-fn step_aside<R>(body: impl FnOnce() -> R) -> R {
+pub(crate) fn step_aside<R>(body: impl FnOnce() -> R) -> R {
     match ReactorHandle::current() {
         Some(reactor) => reactor.step_aside(body),
         None => body(),
@@ -209,7 +209,9 @@ fn hand_over(shared: &Shared, pinned: &Pinned, queues: Queues) -> Own<Runnable> 
         pinned_ready,
         ..
     } = queues;
-    pinned.keep(pinned_ready);
+    let (placed, own) = pinned_ready.into_iter().partition(Runnable::is_placed);
+    pinned.keep(own);
+    shared.places[SEAT].keep(placed);
     if !ready.is_empty() {
         shared.queue.push_all(ready.take_all());
         shared.wake_one();

@@ -2,10 +2,11 @@
 
 use crate::context::{self, Context};
 use crate::queue::TaskList;
-use crate::runtime::{Shared, belong_to};
+use crate::runtime::{Shared, ThreadNames, belong_to};
 use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Slot, Task};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
@@ -20,6 +21,8 @@ pub(crate) struct Limits {
     pub(crate) most_threads: usize,
     /// How long a thread stays without a job.
     pub(crate) keep_alive: Duration,
+    /// How large the stack of a thread is; that of the standard library unless set.
+    pub(crate) stack_size: Option<usize>,
 }
 
 impl Default for Limits {
@@ -27,6 +30,7 @@ impl Default for Limits {
         Self {
             most_threads: 512,
             keep_alive: Duration::from_secs(10),
+            stack_size: None,
         }
     }
 }
@@ -39,7 +43,7 @@ pub(crate) struct Pool {
     /// A thread has ended.
     ended: Condvar,
     tasks: TaskList,
-    name: String,
+    names: ThreadNames,
     limits: Limits,
 }
 
@@ -54,7 +58,10 @@ struct Waiting {
 #[derive(Default)]
 struct Jobs {
     waiting: VecDeque<Waiting>,
+    /// How many threads take jobs.
     threads: usize,
+    /// How many threads there are, those included that take no more jobs.
+    alive: usize,
     /// How many of the threads wait for a job. Each of them takes one of those that wait.
     idle: usize,
     /// How many threads were ever started, to name them.
@@ -63,13 +70,13 @@ struct Jobs {
 }
 
 impl Pool {
-    pub(crate) fn new(name: String, limits: Limits) -> Self {
+    pub(crate) fn new(names: ThreadNames, limits: Limits) -> Self {
         Self {
             jobs: Mutex::default(),
             work: Condvar::new(),
             ended: Condvar::new(),
             tasks: TaskList::default(),
-            name,
+            names,
             limits,
         }
     }
@@ -86,6 +93,7 @@ impl Pool {
             // those that there are will come to the job.
             if self.start_thread(jobs.started, shared).is_ok() {
                 jobs.threads += 1;
+                jobs.alive += 1;
                 jobs.started += 1;
             } else if jobs.threads == 0 {
                 return Some(job);
@@ -102,16 +110,20 @@ impl Pool {
 
     fn start_thread(self: &Arc<Self>, number: usize, shared: &Arc<Shared>) -> std::io::Result<()> {
         let (pool, shared) = (self.clone(), Arc::downgrade(shared));
-        let name = format!("{}-blocking-{number}", self.name);
-        std::thread::Builder::new()
-            .name(name)
-            .spawn(move || pool.run(&shared))
-            .map(drop)
+        let mut thread = std::thread::Builder::new().name(self.names.of_blocking(number));
+        if let Some(bytes) = self.limits.stack_size {
+            thread = thread.stack_size(bytes);
+        }
+        thread.spawn(move || pool.run(&shared)).map(drop)
     }
 
     /// What a thread does: one job after the other, until there is none for a while.
     fn run(&self, shared: &Weak<Shared>) {
         belong_to(shared.as_ptr());
+        let hooks = shared.upgrade().map(|shared| shared.hooks.clone());
+        if let Some(hooks) = &hooks {
+            hooks.start.call();
+        }
         while let Some(job) = self.next_job() {
             match shared.upgrade() {
                 Some(shared) => drop(context::enter(
@@ -124,9 +136,19 @@ impl Pool {
                 None => drop(job),
             }
         }
+        if let Some(hooks) = &hooks {
+            hooks.stop.call();
+        }
+        self.end_thread();
     }
 
-    /// Waits for a job; `None` ends the thread, which has been counted off.
+    /// A thread has nothing left to do.
+    fn end_thread(&self) {
+        self.jobs.lock().alive -= 1;
+        self.ended.notify_all();
+    }
+
+    /// Waits for a job; `None` ends the thread, which is not counted on any more.
     fn next_job(&self) -> Option<Waiting> {
         let mut jobs = self.jobs.lock();
         let deadline = Instant::now().checked_add(self.limits.keep_alive);
@@ -137,7 +159,6 @@ impl Pool {
             let is_late = deadline.is_some_and(|deadline| deadline <= Instant::now());
             if jobs.closed || is_late {
                 jobs.threads -= 1;
-                self.ended.notify_all();
                 return None;
             }
             jobs.idle += 1;
@@ -163,7 +184,7 @@ impl Pool {
     /// Waits until all threads have ended, or until `deadline`.
     pub(crate) fn wait_until(&self, deadline: Option<Instant>) {
         let mut jobs = self.jobs.lock();
-        let goes_on = |jobs: &mut Jobs| jobs.threads > 0;
+        let goes_on = |jobs: &mut Jobs| jobs.alive > 0;
         match deadline {
             None => self.ended.wait_while(&mut jobs, goes_on),
             Some(deadline) => {
@@ -174,7 +195,7 @@ impl Pool {
 }
 
 /// Sends jobs to the pool.
-struct ToPool(Arc<Pool>);
+pub(crate) struct ToPool(Arc<Pool>);
 
 impl Schedule for ToPool {
     fn schedule(&self, runnable: Runnable) {
@@ -185,6 +206,15 @@ impl Schedule for ToPool {
 
     fn release(&self, slot: Slot) -> Option<Task> {
         self.0.tasks.remove(slot)
+    }
+
+    /// All threads may be busy for ever. The runnable stays in the queue, and does nothing.
+    fn withdraw(&self, slot: Slot) -> Option<Task> {
+        self.0.tasks.remove(slot)
+    }
+
+    fn panicked(&self, error: &dyn fmt::Display) {
+        context::task_panicked(error);
     }
 }
 
@@ -203,10 +233,16 @@ impl<T, C: FnOnce() -> T> Future for Job<C> {
 }
 
 impl Shared {
-    /// Has a closure run on a thread of the pool. If no thread can be started, it is cancelled.
+    pub(crate) fn to_pool(&self) -> ToPool {
+        ToPool(self.pool.clone())
+    }
+
+    /// Has a closure run on a thread of the pool, to which `scheduler` leads. If no thread can be
+    /// started, it is cancelled.
     pub(crate) fn spawn_blocking<T, C>(
         self: &Arc<Self>,
         closure: C,
+        scheduler: impl Schedule,
         spawned_at: &'static Location<'static>,
     ) -> JoinHandle<T>
     where
@@ -214,12 +250,8 @@ impl Shared {
         C: FnOnce() -> T + Send + 'static,
     {
         let pool = &self.pool;
-        let (task, runnable, handle) = task::new(
-            Job(Some(closure)),
-            ToPool(pool.clone()),
-            Id::next(),
-            spawned_at,
-        );
+        let (task, runnable, handle) =
+            task::new(Job(Some(closure)), scheduler, Id::next(), spawned_at);
         // If the pool is closed, it refuses both, or one in the middle of this.
         let refused_task = pool.tasks.insert(0, task).err();
         if let Some(refused) = pool.push(runnable, self) {

@@ -6,6 +6,7 @@ use crate::queue::{Line, Own, Put};
 use crate::runtime::Shared;
 use crate::task::Runnable;
 use std::cell::RefCell;
+use std::fmt;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -144,6 +145,18 @@ pub(crate) fn with_queues<R>(look: impl FnOnce(&mut Queues) -> R) -> R {
 /// Returns the runtime of this thread.
 pub(crate) fn runtime() -> Option<Arc<Shared>> {
     with(|context| context.shared.clone())
+}
+
+/// Tells the runtime of this thread that one of its tasks has panicked.
+pub(crate) fn task_panicked(error: &dyn fmt::Display) {
+    if let Some(shared) = runtime() {
+        shared.task_panicked(error);
+    }
+}
+
+/// Says whether `shared` is the runtime of this thread.
+pub(crate) fn is_of(shared: &Arc<Shared>) -> bool {
+    with(|context| Arc::ptr_eq(&context.shared, shared)).unwrap_or(false)
 }
 
 /// Says whether this thread runs tasks or blocks on one.

@@ -2,8 +2,9 @@
 
 use crate::context;
 use crate::pinned::{Pinned, ToThread};
+use crate::place::ToPlace;
 use crate::runtime::{Scheduler, Shared};
-use crate::task::{self, Id, JoinHandle};
+use crate::task::{self, Id, JoinHandle, Schedule};
 use futures_task::{FutureObj, LocalFutureObj, LocalSpawn, Spawn};
 use std::fmt;
 use std::future::Future;
@@ -114,7 +115,9 @@ impl Handle {
         T: Send + 'static,
         C: FnOnce() -> T + Send + 'static,
     {
-        self.shared.spawn_blocking(closure, Location::caller())
+        let scheduler = self.shared.to_pool();
+        self.shared
+            .spawn_blocking(closure, scheduler, Location::caller())
     }
 
     /// Says whether both reach the same runtime.
@@ -222,11 +225,25 @@ impl LocalHandle {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let scheduler = ToThread(self.pinned.clone());
+        self.spawn_with(future, |scheduler| scheduler, Location::caller())
+    }
+
+    /// Starts a task whose scheduler `wrap` makes out of the usual one.
+    pub(crate) fn spawn_with<F, S: Schedule + Clone>(
+        &self,
+        future: F,
+        wrap: impl FnOnce(ToThread) -> S,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let scheduler = wrap(ToThread(self.pinned.clone()));
         let (task, runnable, handle) =
-            task::new_local(future, scheduler.clone(), Id::next(), Location::caller());
+            task::new_local(future, scheduler.clone(), Id::next(), spawned_at);
         match self.pinned.tasks.insert(0, task) {
-            Ok(()) => task::Schedule::schedule(&scheduler, runnable),
+            Ok(()) => scheduler.schedule(runnable),
             Err(refused) => drop((runnable, refused)),
         }
         handle
@@ -365,9 +382,16 @@ where
 
 /// Runs a closure that may block, on a thread that is kept for such.
 ///
+/// There is a thread for each closure up to a limit
+/// ([`Builder::blocking_threads`](crate::Builder::blocking_threads)); those above it wait in a queue
+/// that has none, so it is up to the caller not to fill it faster than it empties. A thread without
+/// work ends after a while
+/// ([`Builder::blocking_keep_alive`](crate::Builder::blocking_keep_alive)).
+///
 /// A closure that has started can't be stopped: shutting the runtime down waits for it. One that
-/// hasn't is cancelled by [`JoinHandle::abort`], or with the runtime; and at once, if it is the
-/// first and the system has no thread for it.
+/// hasn't is dropped by [`JoinHandle::abort`], at once and where that is called, or with the
+/// runtime; and right away, if it is the first and the system has no thread for it. Its panic is the
+/// error of who joins it.
 ///
 /// # Examples
 ///
@@ -390,14 +414,14 @@ where
     C: FnOnce() -> T + Send + 'static,
 {
     match context::runtime() {
-        Some(shared) => shared.spawn_blocking(closure, Location::caller()),
+        Some(shared) => shared.spawn_blocking(closure, shared.to_pool(), Location::caller()),
         None => no_runtime("spawn_blocking"),
     }
 }
 
 #[cold]
 #[track_caller]
-fn no_runtime(what: &str) -> ! {
+pub(crate) fn no_runtime(what: &str) -> ! {
     panic!(
         "{what} was called on a thread that runs no tasks: call it inside block_on or a task, \
          or use a Handle of the runtime"
@@ -414,7 +438,24 @@ impl Shared {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let scheduler = Scheduler(self.clone());
+        if self.is_stealing {
+            return self.spawn_with(future, Scheduler(self.clone()), spawned_at);
+        }
+        let place = self.next_place();
+        place.spawn(future, &ToPlace(place.clone()), spawned_at)
+    }
+
+    /// Starts a task that may run anywhere; `scheduler` leads to this runtime.
+    pub(crate) fn spawn_with<F, S: Schedule>(
+        self: &Arc<Self>,
+        future: F,
+        scheduler: S,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
         let (task, runnable, handle) = task::new(future, scheduler, Id::next(), spawned_at);
         match self.tasks.insert(0, task) {
             Ok(()) => self.start(runnable),

@@ -13,25 +13,43 @@
 //!    If that is not done by a worker, a sleeping worker's turn is ended.
 //!
 //! [`block_on`] makes the calling thread a worker while it is inside (`block.rs`). Closures that
-//! block go to threads of their own (`blocking.rs`).
+//! block go to threads of their own (`blocking.rs`), or have the others take over the work of the
+//! thread that they are on (`block_in_place.rs`).
+//!
+//! On top of that, tasks are put on one worker (`place.rs`), named (`task_builder.rs`), joined in the
+//! order in which they end (`join_set/`), and asked to stop (`cancel/`, `drain.rs`).
 
 mod block;
+mod block_in_place;
 mod blocking;
+mod cancel;
 mod context;
+mod drain;
 mod handle;
 mod idle;
+mod join_set;
 mod pace;
 mod pinned;
+mod place;
 mod queue;
 mod runtime;
 mod sync;
 mod task;
+mod task_builder;
 mod wait;
 mod worker;
 mod yield_now;
 
 pub use block::block_on;
+pub use block_in_place::block_in_place;
+pub use cancel::{CancellationToken, Cancelled, CancelledOwned, DropGuard};
+pub use drain::{Drain, DrainGuard, Tracked};
 pub use handle::{Handle, LocalHandle, SpawnError, spawn, spawn_blocking, spawn_local, try_spawn};
-pub use runtime::{Builder, Runtime};
-pub use task::{AbortHandle, Id, JoinError, JoinHandle};
+pub use join_set::JoinSet;
+pub use place::spawn_on;
+pub use runtime::{Builder, Runtime, TaskPanic};
+pub use task::{
+    AbortHandle, Id, JoinError, JoinHandle, TaskLocal, TaskLocalError, TaskLocalFuture,
+};
+pub use task_builder::TaskBuilder;
 pub use yield_now::{YieldNow, yield_now};

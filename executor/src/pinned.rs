@@ -6,13 +6,14 @@
 //! their futures are dropped on it.
 
 use crate::context;
+use crate::place::Place;
 use crate::queue::{Line, TaskList};
 use crate::runtime::Shared;
 use crate::sync::Mutex;
 use crate::task::{Runnable, Schedule, Slot, Task};
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 /// The tasks of one thread; reached by the wakers of them from any.
@@ -24,6 +25,10 @@ pub(crate) struct Pinned {
     has_mail: AtomicBool,
     /// The worker that the thread is at the moment, if it is one.
     host: Mutex<Option<(Weak<Shared>, usize)>>,
+    /// The place that goes with it, whose tasks run here meanwhile.
+    place: Mutex<Option<Arc<Place>>>,
+    /// The address of the place, only to be compared, so that looking takes no lock.
+    place_address: AtomicUsize,
 }
 
 impl Pinned {
@@ -33,17 +38,40 @@ impl Pinned {
             inbox: Mutex::default(),
             has_mail: AtomicBool::new(false),
             host: Mutex::default(),
+            place: Mutex::default(),
+            place_address: AtomicUsize::new(0),
         })
     }
 
     /// The thread runs tasks from now on, as this worker.
-    pub(crate) fn arrive(&self, shared: &Arc<Shared>, worker: usize) {
+    pub(crate) fn arrive(self: &Arc<Self>, shared: &Arc<Shared>, worker: usize) {
         *self.host.lock() = Some((Arc::downgrade(shared), worker));
+        let place = shared.places[worker].clone();
+        let address = Arc::as_ptr(&place) as usize;
+        self.place_address.store(address, Ordering::Relaxed);
+        *self.place.lock() = Some(place.clone());
+        place.arrive(self);
     }
 
     /// The thread runs no tasks any more.
     pub(crate) fn leave(&self) {
         *self.host.lock() = None;
+        self.place_address.store(0, Ordering::Relaxed);
+        let place = self.place.lock().take();
+        if let Some(place) = place {
+            place.leave();
+        }
+    }
+
+    /// Returns the place whose tasks run here.
+    pub(crate) fn place(&self) -> Option<Arc<Place>> {
+        self.place.lock().clone()
+    }
+
+    /// Says whether the tasks of this place run here. Asked on the thread itself.
+    #[inline]
+    pub(crate) fn is_at(&self, place: &Arc<Place>) -> bool {
+        self.place_address.load(Ordering::Relaxed) == Arc::as_ptr(place) as usize
     }
 
     pub(crate) fn has_mail(&self) -> bool {
@@ -56,15 +84,25 @@ impl Pinned {
             return None;
         }
         let mut inbox = self.inbox.lock();
+        // Before anything is taken: what comes in later says so again.
+        self.has_mail.store(false, Ordering::SeqCst);
         let first = inbox.pop_front();
-        let more = more.min(inbox.len());
-        queue.extend(inbox.drain(..more));
-        self.has_mail.store(!inbox.is_empty(), Ordering::SeqCst);
-        first
+        let part = more.min(inbox.len());
+        queue.extend(inbox.drain(..part));
+        let mut is_left = !inbox.is_empty();
+        drop(inbox);
+        if let Some(place) = self.place() {
+            is_left |= place.take_mail(more.max(1), queue);
+        }
+        if is_left {
+            self.has_mail.store(true, Ordering::SeqCst);
+        }
+        // If there was none, those of the place may be all that there is.
+        first.or_else(|| queue.pop())
     }
 
     /// Keeps tasks that were not run for the next time.
-    pub(crate) fn keep(&self, runnables: Line<Runnable>) {
+    pub(crate) fn keep(&self, runnables: Vec<Runnable>) {
         if !runnables.is_empty() {
             let mut inbox = self.inbox.lock();
             inbox.extend(runnables);
@@ -77,6 +115,16 @@ impl Pinned {
         inbox.push_back(runnable);
         self.has_mail.store(true, Ordering::SeqCst);
         drop(inbox);
+        self.wake_host();
+    }
+
+    /// Has the thread look into its inbox and into that of its place.
+    pub(crate) fn ring(&self) {
+        self.has_mail.store(true, Ordering::SeqCst);
+        self.wake_host();
+    }
+
+    fn wake_host(&self) {
         let host = self.host.lock().clone();
         if let Some((shared, worker)) = host {
             if let Some(shared) = shared.upgrade() {
@@ -106,6 +154,10 @@ impl Schedule for ToThread {
 
     fn release(&self, slot: Slot) -> Option<Task> {
         self.0.tasks.remove(slot)
+    }
+
+    fn panicked(&self, error: &dyn std::fmt::Display) {
+        context::task_panicked(error);
     }
 }
 

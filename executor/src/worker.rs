@@ -306,7 +306,9 @@ impl Worker {
         let is_work_seen = self.has_mail() || self.is_search_needed();
         let is_needed = goal.is_due() || is_work_seen;
         if !is_needed {
+            self.shared.hooks.park.call();
             self.turn(None);
+            self.shared.hooks.unpark.call();
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
         if is_work_seen && !self.is_searching && !self.is_alone {

@@ -215,10 +215,12 @@ fn a_job_aborted_before_it_starts_never_runs() {
         runs.store(true, Ordering::SeqCst);
     });
     job.abort();
+    // It is gone while all threads are still busy.
+    assert!(dropped.has_happened());
+    assert!(job.wait().unwrap_err().is_cancelled());
     release.send(()).unwrap();
     first.wait().unwrap();
-    assert!(job.wait().unwrap_err().is_cancelled());
-    assert!(dropped.has_happened());
+    assert_eq!(runtime.handle().spawn_blocking(|| 5).wait().unwrap(), 5);
     assert!(!has_run.load(Ordering::SeqCst));
 }
 

@@ -1,5 +1,9 @@
 //! How a runtime is made.
 
+use super::affinity::Affinity;
+use super::hooks::{Hook, Hooks};
+use super::names::ThreadNames;
+use super::panics::{Panics, TaskPanic};
 use super::{Runtime, Shared, thread};
 use crate::block::Seat;
 use crate::blocking::{Limits, Pool};
@@ -10,7 +14,7 @@ use crate::sync::Mutex;
 use crate::task::Runnable;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 use windlass_reactor::{Backend, Poller, Reactor};
 
@@ -32,9 +36,12 @@ pub struct Builder {
     workers: Option<usize>,
     backend: Option<Backend>,
     paused_clock: bool,
-    thread_name: String,
-    thread_stack_size: Option<usize>,
+    thread_names: ThreadNames,
     blocking: Limits,
+    hooks: Hooks,
+    task_panic: TaskPanic,
+    affinity: Affinity,
+    is_stealing: bool,
 }
 
 impl Default for Builder {
@@ -61,9 +68,12 @@ impl Builder {
             workers: None,
             backend: None,
             paused_clock: false,
-            thread_name: "windlass".to_owned(),
-            thread_stack_size: None,
+            thread_names: ThreadNames::default(),
             blocking: Limits::default(),
+            hooks: Hooks::default(),
+            task_panic: TaskPanic::default(),
+            affinity: Affinity::default(),
+            is_stealing: true,
         }
     }
 
@@ -153,12 +163,36 @@ impl Builder {
     /// ```
     #[must_use]
     pub fn thread_name(mut self, name: impl Into<String>) -> Self {
-        self.thread_name = name.into();
+        self.thread_names = ThreadNames::Numbered(name.into());
         self
     }
 
-    /// Sets the stack size of the worker threads, in bytes; that of the standard library unless
-    /// set.
+    /// Sets how the worker threads are named: `name` gets the number of the worker, from 1 up.
+    /// Threads of `spawn_blocking` are named "windlass-blocking-" and a number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::thread;
+    /// use windlass_executor::Runtime;
+    ///
+    /// let name = |worker| format!("{worker}nd worker");
+    /// let runtime = Runtime::builder().workers(3).thread_name_fn(name).build()?;
+    /// let task = runtime.handle().spawn_on(2, async { thread::current().name() == Some("2nd worker") });
+    /// assert!(task.wait()?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn thread_name_fn(
+        mut self,
+        name: impl Fn(usize) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.thread_names = ThreadNames::Function(Arc::new(name));
+        self
+    }
+
+    /// Sets the stack size of the worker threads and of those of `spawn_blocking`, in bytes; that of
+    /// the standard library unless set.
     ///
     /// # Examples
     ///
@@ -171,7 +205,7 @@ impl Builder {
     /// ```
     #[must_use]
     pub fn thread_stack_size(mut self, bytes: usize) -> Self {
-        self.thread_stack_size = Some(bytes);
+        self.blocking.stack_size = Some(bytes);
         self
     }
 
@@ -213,13 +247,173 @@ impl Builder {
         self
     }
 
+    /// Sets what each thread of the runtime calls when it begins: workers and those of
+    /// `spawn_blocking`, but not the thread that calls `block_on`.
+    ///
+    /// A panic of this or of another such function ends the call and has no other effect.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().on_thread_start(|| println!("one more")).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_thread_start(mut self, function: impl Fn() + Send + Sync + 'static) -> Self {
+        self.hooks.start = Hook::new(function);
+        self
+    }
+
+    /// Sets what each thread of the runtime calls before it ends, after its last task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().on_thread_stop(|| println!("one less")).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_thread_stop(mut self, function: impl Fn() + Send + Sync + 'static) -> Self {
+        self.hooks.stop = Hook::new(function);
+        self
+    }
+
+    /// Sets what a worker calls before it sleeps, as it has nothing to do: also the one that is the
+    /// thread in `block_on`. What the function spawns or wakes may be seen only after that sleep.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use std::time::Duration;
+    /// use windlass_executor::Runtime;
+    /// use windlass_reactor::time::sleep;
+    ///
+    /// let sleeps = Arc::new(AtomicUsize::new(0));
+    /// let count = sleeps.clone();
+    /// let counts = move || {
+    ///     count.fetch_add(1, Ordering::Relaxed);
+    /// };
+    /// let runtime = Runtime::builder().workers(1).on_thread_park(counts).build()?;
+    /// runtime.block_on(sleep(Duration::from_millis(1)));
+    /// assert!(sleeps.load(Ordering::Relaxed) >= 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_thread_park(mut self, function: impl Fn() + Send + Sync + 'static) -> Self {
+        self.hooks.park = Hook::new(function);
+        self
+    }
+
+    /// Sets what a worker calls after it has slept.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().on_thread_unpark(|| println!("awake")).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_thread_unpark(mut self, function: impl Fn() + Send + Sync + 'static) -> Self {
+        self.hooks.unpark = Hook::new(function);
+        self
+    }
+
+    /// Sets what happens when a task panics: whoever joins it learns of that, and by default
+    /// nothing else happens.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::panic::{AssertUnwindSafe, catch_unwind};
+    /// use windlass_executor::{Runtime, TaskPanic, spawn};
+    ///
+    /// let runtime = Runtime::builder().workers(1).on_task_panic(TaskPanic::ShutDown).build()?;
+    /// let panic = catch_unwind(AssertUnwindSafe(|| {
+    ///     runtime.block_on(async {
+    ///         drop(spawn(async { panic!("no bread") }));
+    ///         std::future::pending::<()>().await
+    ///     })
+    /// }));
+    /// let message = *panic.unwrap_err().downcast::<String>().unwrap();
+    /// assert!(message.contains("no bread"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_task_panic(mut self, choice: TaskPanic) -> Self {
+        self.task_panic = choice;
+        self
+    }
+
+    /// Sets on which processors each worker thread may run: `processors` gets the number of the
+    /// worker, from 1 up. Worker 0 is whoever calls `block_on`, and goes where it likes.
+    ///
+    /// Works on Linux and Android; elsewhere [`build`](Self::build) fails with `Unsupported`, if
+    /// there is a worker thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let made = Runtime::builder().workers(2).cpu_affinity(|worker| vec![worker - 1]).build();
+    /// if let Err(error) = made {
+    ///     // Where the process may not use processor 0.
+    ///     eprintln!("{error}");
+    /// }
+    /// ```
+    #[must_use]
+    pub fn cpu_affinity(
+        mut self,
+        processors: impl Fn(usize) -> Vec<usize> + Send + Sync + 'static,
+    ) -> Self {
+        self.affinity = Affinity(Some(Arc::new(processors)));
+        self
+    }
+
+    /// Chooses whether tasks go from busy workers to free ones; they do unless this says otherwise.
+    ///
+    /// If they don't, a task stays on the worker whose task has spawned it, as with
+    /// [`spawn_on`](crate::spawn_on), and what is spawned from elsewhere goes to the worker threads
+    /// in turn: a thread per core. Then no task waits for the memory of another processor, but a
+    /// busy worker is not helped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::thread;
+    /// use windlass_executor::{Runtime, spawn};
+    ///
+    /// let runtime = Runtime::builder().workers(2).stealing(false).build()?;
+    /// runtime.block_on(async {
+    ///     let here = thread::current().id();
+    ///     assert!(spawn(async move { thread::current().id() == here }).await.unwrap());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stealing(mut self, choice: bool) -> Self {
+        self.is_stealing = choice;
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
     ///
     /// `InvalidInput` if a number is out of its range, or an environment variable holds an unknown
-    /// name; the system's error if the back end doesn't work here, or if there are no descriptors
-    /// or threads left.
+    /// name; the system's error if the back end doesn't work here, if there are no descriptors or
+    /// threads left, or if a worker can't run on the processors that were chosen for it.
     ///
     /// # Examples
     ///
@@ -251,7 +445,12 @@ impl Builder {
                 .map(|reactor| reactor.handle().clone())
                 .collect(),
             seat: Mutex::new(None),
-            pool: Arc::new(Pool::new(self.thread_name.clone(), self.blocking)),
+            places: (0..workers).map(|_| Arc::default()).collect(),
+            is_stealing: self.is_stealing,
+            turn: AtomicUsize::new(0),
+            hooks: self.hooks.clone(),
+            panics: Panics::new(self.task_panic),
+            pool: Arc::new(Pool::new(self.thread_names.clone(), self.blocking)),
             lifecycle: Arc::default(),
             stopping: AtomicBool::new(false),
         });
@@ -301,12 +500,7 @@ impl Builder {
                 "0 threads for spawn_blocking were asked for; it must be at least 1",
             ));
         }
-        if self.thread_name.contains('\0') {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "the name for the threads contains a zero byte; the system can't take it",
-            ));
-        }
+        self.thread_names.check()?;
         Ok(workers)
     }
 
@@ -329,17 +523,19 @@ impl Builder {
         reactor: Reactor,
         ready: Own<Runnable>,
     ) -> io::Result<()> {
-        let name = format!("{}-{index}", self.thread_name);
-        let mut builder = std::thread::Builder::new().name(name);
-        if let Some(bytes) = self.thread_stack_size {
+        let mut builder = std::thread::Builder::new().name(self.thread_names.of_worker(index)?);
+        if let Some(bytes) = self.blocking.stack_size {
             builder = builder.stack_size(bytes);
         }
+        let (binding, bound) = self.affinity.of_worker(index);
         let runtime = shared.clone();
         shared.lifecycle.start();
-        let started = builder.spawn(move || thread::run(runtime, index, reactor, ready));
+        let run = move || thread::run(runtime, index, reactor, ready, binding);
+        let started = builder.spawn(run);
         if started.is_err() {
             shared.lifecycle.give_up();
         }
-        started.map(drop)
+        started?;
+        bound.wait(index)
     }
 }

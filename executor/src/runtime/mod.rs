@@ -1,11 +1,17 @@
 //! The runtime: its workers, from start to end.
 
+mod affinity;
 mod builder;
+mod hooks;
 mod lifecycle;
+mod names;
+mod panics;
 mod thread;
 
 pub use builder::Builder;
 pub(crate) use lifecycle::belong_to;
+pub(crate) use names::ThreadNames;
+pub use panics::TaskPanic;
 
 use crate::block::{self, Seat};
 use crate::blocking::Pool;
@@ -13,15 +19,18 @@ use crate::context;
 use crate::handle::Handle;
 use crate::idle::Idle;
 use crate::pinned;
+use crate::place::Place;
 use crate::queue::{Lane, SharedQueue, TaskList};
 use crate::sync::Mutex;
 use crate::task::{Runnable, Schedule, Slot, Task};
+use hooks::Hooks;
 use lifecycle::{Lifecycle, belongs_to};
+use panics::Panics;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use windlass_reactor::Handle as ReactorHandle;
 
@@ -126,7 +135,7 @@ impl Runtime {
     ///
     /// # Panics
     ///
-    /// If `future` does.
+    /// If `future` does; and if a task does, where [`Builder::on_task_panic`] says so.
     ///
     /// # Examples
     ///
@@ -139,7 +148,11 @@ impl Runtime {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        block::block_on_runtime(&self.handle.shared, future)
+        let shared = &self.handle.shared;
+        match shared.panics.end_runtime() {
+            false => block::block_on_runtime(shared, future),
+            true => block::block_on_runtime(shared, shared.panics.watch(future)),
+        }
     }
 
     /// Ends all tasks as dropping it does, but waits for `timeout` at the most, for workers that
@@ -222,7 +235,17 @@ pub(crate) struct Shared {
     pub(crate) idle: Idle,
     /// What ends the sleep of each worker.
     pub(crate) workers: Box<[ReactorHandle]>,
-    /// The place of the worker that is whoever calls `block_on`: worker 0.
+    /// Tasks that stay with one worker, for each.
+    pub(crate) places: Box<[Arc<Place>]>,
+    /// Tasks may go from one worker to another.
+    pub(crate) is_stealing: bool,
+    /// Whose turn it is to get a task that stays.
+    pub(crate) turn: AtomicUsize,
+    /// What is called when the threads begin, end and sleep.
+    pub(crate) hooks: Hooks,
+    /// What a panic of a task leads to.
+    pub(crate) panics: Panics,
+    /// The seat of the worker that is whoever calls `block_on`: worker 0.
     pub(crate) seat: Mutex<Option<Seat>>,
     pub(crate) pool: Arc<Pool>,
     lifecycle: Arc<Lifecycle>,
@@ -299,7 +322,7 @@ impl Shared {
     }
 
     /// Has all workers stop, and refuses what is spawned from now on.
-    fn stop(&self) {
+    pub(crate) fn stop(&self) {
         if self.stopping.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -321,6 +344,9 @@ impl Shared {
             lane.move_all(&self.queue);
         }
         self.queue.close();
+        for place in &self.places {
+            place.close();
+        }
         // Not while the seat is locked: dropping a reactor wakes whoever waits on it.
         let seat = self.seat.lock().take();
         drop(seat);
@@ -340,5 +366,9 @@ impl Schedule for Scheduler {
 
     fn release(&self, slot: Slot) -> Option<Task> {
         self.0.tasks.remove(slot)
+    }
+
+    fn panicked(&self, error: &dyn fmt::Display) {
+        self.0.task_panicked(error);
     }
 }

@@ -1,6 +1,7 @@
 //! A worker thread, from beginning to end.
 
 use super::Shared;
+use super::affinity::Binding;
 use super::lifecycle::{Lifecycle, belong_to};
 use crate::context::{self, Context, Queues};
 use crate::pinned::Pinned;
@@ -12,10 +13,19 @@ use std::sync::Arc;
 use windlass_reactor::Reactor;
 
 /// What a worker thread does, from beginning to end.
-pub(super) fn run(shared: Arc<Shared>, index: usize, reactor: Reactor, ready: Own<Runnable>) {
+pub(super) fn run(
+    shared: Arc<Shared>,
+    index: usize,
+    reactor: Reactor,
+    ready: Own<Runnable>,
+    binding: Option<Binding>,
+) {
     // Whoever waits for the end finds nothing of this thread left: it is told last.
     let _ending = Ending(shared.lifecycle.clone());
     belong_to(Arc::as_ptr(&shared));
+    if let Some(binding) = binding {
+        binding.apply();
+    }
     let pinned = Pinned::new();
     pinned.arrive(&shared, index);
     let handle = reactor.handle().clone();
@@ -26,6 +36,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, reactor: Reactor, ready: Ow
     };
     let ((), context) = context::enter(context, || {
         handle.enter(|| {
+            shared.hooks.start.call();
             if catch_unwind(AssertUnwindSafe(|| worker.run(&mut Stop(&shared)))).is_err() {
                 // Its reactor has failed, as the panic hook has said: the runtime can't go on.
                 shared.stop();
@@ -35,6 +46,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, reactor: Reactor, ready: Ow
                 shared.end_tasks();
             }
             pinned.close();
+            shared.hooks.stop.call();
         });
     });
     drop((context, worker, handle, pinned, shared));

@@ -87,6 +87,21 @@ impl AbortHandle {
         self.0.header().id
     }
 
+    /// Gives the name of the task, if it has one; see [`TaskBuilder`](crate::TaskBuilder).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{TaskBuilder, block_on};
+    /// # block_on(async {
+    /// let task = TaskBuilder::new().name("baker").spawn(async {});
+    /// assert_eq!(task.abort_handle().name(), Some("baker"));
+    /// # });
+    /// ```
+    pub fn name(&self) -> Option<&str> {
+        self.0.name().map(|name| &**name)
+    }
+
     /// Says which call spawned the task.
     ///
     /// # Examples

@@ -10,7 +10,7 @@ use super::error::Ended;
 use super::life;
 use super::reference::Reference;
 use super::state::State;
-use super::{Id, Runnable, Schedule, Slot};
+use super::{Id, Name, Runnable, Schedule, Slot};
 use crate::sync::UnsafeCell;
 
 /// What every task has, whatever its future and scheduler are.
@@ -53,6 +53,10 @@ pub(super) struct Operations {
     ///
     /// The task must be complete and the output the caller's.
     pub(super) output: unsafe fn(&Reference) -> *mut (),
+    /// Finds the name, which is there for as long as the scheduler.
+    pub(super) name: unsafe fn(&Reference) -> Option<NonNull<Name>>,
+    /// Lets the scheduler give up a task that was aborted while it was queued.
+    pub(super) withdraw: unsafe fn(&Reference),
     /// Frees the cell.
     ///
     /// No reference may be left, and the task must be complete.
@@ -86,6 +90,8 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         schedule: life::schedule::<F, S>,
         cancel: life::cancel::<F, S>,
         output: life::output::<F, S>,
+        name: life::name::<F, S>,
+        withdraw: life::withdraw::<F, S>,
         free: Self::free,
     };
 

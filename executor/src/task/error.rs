@@ -4,8 +4,9 @@ use std::any::Any;
 use std::panic::Location;
 use std::{fmt, io};
 
-use super::Id;
 use super::contain::Payload;
+use super::reference::Reference;
+use super::{Id, Name};
 
 /// What a task leaves in its cell.
 pub(super) type Ended<T> = Result<T, Failure>;
@@ -37,20 +38,43 @@ pub struct JoinError {
     id: Id,
     /// The call that spawned the task.
     spawned_at: &'static Location<'static>,
+    /// The name of the task, if it has one. Boxed, as few have and every result has the size.
+    name: Option<Box<Name>>,
     /// The reason.
     failure: Failure,
 }
 
+/// What went wrong with a task, in words.
+pub(super) struct Told<'a> {
+    id: Id,
+    spawned_at: &'static Location<'static>,
+    name: Option<&'a Name>,
+    failure: &'a Failure,
+}
+
+impl<'a> Told<'a> {
+    /// Tells of a task whose result is not out yet.
+    pub(super) fn new(task: &'a Reference, failure: &'a Failure) -> Self {
+        Self {
+            id: task.header().id,
+            spawned_at: task.header().spawned_at,
+            name: task.name(),
+            failure,
+        }
+    }
+}
+
 // SAFETY: The payload may not be `Sync`, and is reached through a shared reference in one place
-// only: `message`, which asks for its type and reads it if it is a string, which is `Sync`.
+// only: `Failure::message`, which asks for its type and reads it if it is a string, which is `Sync`.
 unsafe impl Sync for JoinError {}
 
 impl JoinError {
     /// Makes the error that the joiner sees.
-    pub(super) fn new(id: Id, spawned_at: &'static Location<'static>, failure: Failure) -> Self {
+    pub(super) fn new(task: &Reference, failure: Failure) -> Self {
         Self {
-            id,
-            spawned_at,
+            id: task.header().id,
+            spawned_at: task.header().spawned_at,
+            name: task.name().cloned().map(Box::new),
             failure,
         }
     }
@@ -168,9 +192,26 @@ impl JoinError {
         self.spawned_at
     }
 
+    /// Gives the name of the task, if it has one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{TaskBuilder, block_on};
+    /// let error = block_on(async {
+    ///     TaskBuilder::new().name("baker").spawn(async { panic!() }).await.unwrap_err()
+    /// });
+    /// assert_eq!(error.name(), Some("baker"));
+    /// ```
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_ref().map(|name| &***name)
+    }
+}
+
+impl Failure {
     /// Reads the message of the panic, if it is a string.
     fn message(&self) -> Option<&str> {
-        let Failure::Panicked(payload) = &self.failure else {
+        let Self::Panicked(payload) = self else {
             return None;
         };
         let fixed = payload.downcast_ref::<&'static str>().copied();
@@ -180,15 +221,27 @@ impl JoinError {
 
 impl fmt::Display for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "task {}, spawned at {}, ",
-            self.id, self.spawned_at
-        )?;
-        match (self.is_panic(), self.message()) {
-            (true, Some(message)) => write!(formatter, "panicked: {message}"),
-            (true, None) => formatter.write_str("panicked"),
-            (false, _) => formatter.write_str("was cancelled"),
+        let told = Told {
+            id: self.id,
+            spawned_at: self.spawned_at,
+            name: self.name.as_deref(),
+            failure: &self.failure,
+        };
+        told.fmt(formatter)
+    }
+}
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "task {}", self.id)?;
+        if let Some(name) = self.name {
+            write!(formatter, " {name:?}")?;
+        }
+        write!(formatter, ", spawned at {}, ", self.spawned_at)?;
+        match (self.failure, self.failure.message()) {
+            (Failure::Panicked(_), Some(message)) => write!(formatter, "panicked: {message}"),
+            (Failure::Panicked(_), None) => formatter.write_str("panicked"),
+            (Failure::Cancelled, _) => formatter.write_str("was cancelled"),
         }
     }
 }

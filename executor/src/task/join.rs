@@ -155,6 +155,22 @@ impl<T> JoinHandle<T> {
         self.task.header().id
     }
 
+    /// Gives the name of the task, if it has one; see [`TaskBuilder`](crate::TaskBuilder).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{TaskBuilder, block_on, spawn};
+    /// # block_on(async {
+    /// let task = TaskBuilder::new().name("baker").spawn(async {});
+    /// assert_eq!(task.name(), Some("baker"));
+    /// assert_eq!(spawn(async {}).name(), None);
+    /// # });
+    /// ```
+    pub fn name(&self) -> Option<&str> {
+        self.task.name().map(|name| &**name)
+    }
+
     /// Says which call spawned the task.
     ///
     /// # Examples
@@ -191,6 +207,21 @@ impl<T> JoinHandle<T> {
     /// ```
     pub fn wait(self) -> Result<T, JoinError> {
         wait(self)
+    }
+
+    /// Leaves a waker in the task, to be woken when it is complete. Returns whether it is already,
+    /// so that the waker won't be.
+    ///
+    /// # Panics
+    ///
+    /// If the handle has given its result.
+    #[track_caller]
+    pub(crate) fn leave_waker(&mut self, waker: &Waker) -> bool {
+        assert!(
+            !self.taken,
+            "a JoinHandle was waited for after it had given its result"
+        );
+        self.is_finished() || self.register(waker)
     }
 
     /// Leaves a waker in the task. Returns whether the task is complete, so that none is needed.
@@ -260,7 +291,7 @@ impl<T> Future for JoinHandle<T> {
         let output = unsafe { self.output() };
         // SAFETY: The output is there, of this type, and nobody else will read it.
         let ended = unsafe { output.read() };
-        Poll::Ready(ended.map_err(|failure| JoinError::new(self.id(), self.spawned_at(), failure)))
+        Poll::Ready(ended.map_err(|failure| JoinError::new(&self.task, failure)))
     }
 }
 

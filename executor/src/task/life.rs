@@ -6,16 +6,16 @@
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::task::{Context, Poll};
 
 use super::cell::Cell;
 use super::contain::{contain, discard, discard_panic};
-use super::error::{Ended, Failure};
+use super::error::{Ended, Failure, Told};
 use super::reference::Reference;
 use super::state::{ToComplete, ToIdle, ToRunning};
 use super::waker::with_waker;
-use super::{Runnable, Schedule};
+use super::{Name, Runnable, Schedule};
 
 /// Polls the future once, or drops it if the task was cancelled.
 pub(super) unsafe fn run<F: Future, S: Schedule>(task: Reference) -> Option<Runnable> {
@@ -69,6 +69,20 @@ pub(super) unsafe fn output<F: Future, S: Schedule>(task: &Reference) -> *mut ()
     cell.with_output(<*mut Ended<F::Output>>::cast)
 }
 
+/// Finds the name.
+pub(super) unsafe fn name<F: Future, S: Schedule>(task: &Reference) -> Option<NonNull<Name>> {
+    // SAFETY: The caller vouches for the types.
+    let cell = unsafe { task.cell::<F, S>() };
+    cell.scheduler.name().map(NonNull::from)
+}
+
+/// Lets the scheduler give up a task that was aborted while it was queued.
+pub(super) unsafe fn withdraw<F: Future, S: Schedule>(task: &Reference) {
+    // SAFETY: The caller vouches for the types.
+    let cell = unsafe { task.cell::<F, S>() };
+    drop(cell.scheduler.withdraw(task.header().slot()));
+}
+
 /// Polls the future.
 ///
 /// # Safety
@@ -104,6 +118,10 @@ unsafe fn end<F: Future, S: Schedule>(task: Reference, mut ended: Ended<F::Outpu
         } else {
             discard(mem::replace(&mut ended, Err(Failure::Panicked(payload))));
         }
+    }
+
+    if let Err(failure @ Failure::Panicked(_)) = &ended {
+        cell.scheduler.panicked(&Told::new(&task, failure));
     }
 
     if task.state().is_detached() {

@@ -20,6 +20,7 @@ mod home;
 mod id;
 mod join;
 mod life;
+mod local;
 mod reference;
 mod runnable;
 mod state;
@@ -31,6 +32,8 @@ mod loom;
 #[cfg(all(test, not(windlass_loom)))]
 mod tests;
 
+use std::borrow::Cow;
+use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 
@@ -38,9 +41,11 @@ use cell::Cell;
 use home::AtHome;
 
 pub use abort::AbortHandle;
+pub(crate) use contain::{contain, discard, discard_panic};
 pub use error::JoinError;
 pub use id::Id;
 pub use join::JoinHandle;
+pub use local::{TaskLocal, TaskLocalError, TaskLocalFuture};
 pub(crate) use runnable::{Runnable, Task};
 
 /// Where tasks go.
@@ -61,7 +66,24 @@ pub(crate) trait Schedule: Send + Sync + 'static {
     /// had in this slot, so that the cell can give up all references in one step; `None` if the
     /// task is not in the list, because it never was or because the list was taken to be dropped.
     fn release(&self, slot: Slot) -> Option<Task>;
+
+    /// Gives the name of the task, if it has one.
+    fn name(&self) -> Option<&Name> {
+        None
+    }
+
+    /// Gives up a task that was aborted while its runnable was queued, if the queue can't be trusted
+    /// to come to it soon. Dropping what this returns ends the task at once.
+    fn withdraw(&self, _slot: Slot) -> Option<Task> {
+        None
+    }
+
+    /// Learns that a task has panicked, before whoever joins it does.
+    fn panicked(&self, _error: &dyn fmt::Display) {}
 }
+
+/// The name of a task.
+pub(crate) type Name = Cow<'static, str>;
 
 /// The place of a task in the lists of its executor. What the numbers mean is up to that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +93,9 @@ pub(crate) struct Slot {
     /// The key in the list.
     pub(crate) key: u32,
 }
+
+/// The list of tasks that were placed on a worker; all others have another number.
+pub(crate) const PLACED: u32 = 1;
 
 /// Makes a task: the owner's side, the right to poll it for the first time, and the handle to join
 /// it.

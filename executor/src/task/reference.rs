@@ -3,8 +3,9 @@
 use std::mem;
 use std::ptr::NonNull;
 
+use super::Name;
 use super::cell::{Cell, Header};
-use super::state::{State, ToNotified};
+use super::state::{State, ToAborted, ToNotified};
 
 /// A counted reference to a task.
 ///
@@ -83,8 +84,22 @@ impl Reference {
 
     /// Cancels the task, and schedules it so that its future is dropped where it runs.
     pub(super) fn abort(&self) {
-        let owed = self.state().transition_to_aborted();
-        self.schedule_if(owed);
+        match self.state().transition_to_aborted() {
+            ToAborted::Schedule => self.schedule_if(ToNotified::Schedule),
+            ToAborted::Withdraw => {
+                // SAFETY: The table is that of the cell.
+                unsafe { (self.header().operations.withdraw)(self) }
+            }
+            ToAborted::Nothing => {}
+        }
+    }
+
+    /// Gives the name of the task, if it has one.
+    pub(super) fn name(&self) -> Option<&Name> {
+        // SAFETY: The table is that of the cell.
+        let name = unsafe { (self.header().operations.name)(self) };
+        // SAFETY: It is a part of the scheduler, which is in the cell and is not changed.
+        name.map(|name| unsafe { name.as_ref() })
     }
 
     /// Hands a new runnable to the scheduler if the state has counted a reference for it.

@@ -4,9 +4,9 @@ use std::mem::ManuallyDrop;
 
 use std::ptr::NonNull;
 
-use super::Slot;
 use super::reference::Reference;
 use super::state::ToClaimed;
+use super::{PLACED, Slot};
 use crate::queue::Pointer;
 
 /// The right to poll a task once; at most one exists for each task.
@@ -17,6 +17,11 @@ use crate::queue::Pointer;
 pub(crate) struct Runnable(pub(super) Reference);
 
 impl Runnable {
+    /// Says whether the task was placed on a worker, whoever that is, and not on this thread.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.0.header().slot().list == PLACED
+    }
+
     /// Polls the future once, or drops it if the task was aborted.
     ///
     /// Returns the next right to run if the task was woken meanwhile: it has yielded, and goes

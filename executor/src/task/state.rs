@@ -101,7 +101,19 @@ pub(super) enum ToIdle {
     Cancel,
 }
 
-/// What a wake or an abort tells its caller to do.
+/// What an abort tells its caller to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ToAborted {
+    /// Schedule a runnable; its reference was just counted.
+    Schedule,
+    /// Nothing needs to be done, as a runnable is queued, which will find out. The scheduler may
+    /// give the task up, if that will take long.
+    Withdraw,
+    /// Nothing.
+    Nothing,
+}
+
+/// What a wake tells its caller to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ToNotified {
     /// Schedule a runnable; its reference was just counted.
@@ -220,16 +232,18 @@ impl State {
     }
 
     /// Aborts: sees to it that the future is dropped where the task runs.
-    pub(super) fn transition_to_aborted(&self) -> ToNotified {
+    pub(super) fn transition_to_aborted(&self) -> ToAborted {
         self.transition(|now| {
             if now & (COMPLETE | CANCELLED) != 0 {
-                (None, ToNotified::Nothing)
-            } else if now & (NOTIFIED | RUNNING) != 0 {
-                (Some(now | CANCELLED), ToNotified::Nothing)
+                (None, ToAborted::Nothing)
+            } else if now & RUNNING != 0 {
+                (Some(now | CANCELLED), ToAborted::Nothing)
+            } else if now & NOTIFIED != 0 {
+                (Some(now | CANCELLED), ToAborted::Withdraw)
             } else {
                 (
                     Some((now | CANCELLED | NOTIFIED) + REFERENCE),
-                    ToNotified::Schedule,
+                    ToAborted::Schedule,
                 )
             }
         })

@@ -1,0 +1,393 @@
+//! Ending in good order: ask to stop, wait for those who are at it, cut off the rest.
+
+use crate::cancel::{CancellationToken, Place, Waiters};
+use crate::sync::Mutex;
+use crate::task::{AbortHandle, JoinHandle};
+use pin_project_lite::pin_project;
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use windlass_reactor::time::timeout;
+
+/// Ends a server in good order.
+///
+/// Whoever takes on work that should not be cut off keeps a [`guard`](Self::guard) as long, or has
+/// it [tracked](Self::track) or [spawned](Self::spawn) through this. [`stop`](Self::stop) asks
+/// everybody to come to an end, and [`wait`](Self::wait) gives them time. Clones are the same drain.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass_executor::{Drain, block_on};
+/// use windlass_reactor::time::sleep;
+///
+/// block_on(async {
+///     let drain = Drain::new();
+///     let stopping = drain.token().clone();
+///     drain.spawn(async move {
+///         while !stopping.is_cancelled() {
+///             sleep(Duration::from_millis(1)).await;
+///         }
+///     });
+///     let stuck = drain.spawn(std::future::pending::<()>());
+///
+///     drain.stop();
+///     assert_eq!(drain.wait(Duration::from_millis(50)).await, 1);
+///     // What did not end in time was aborted.
+///     assert!(stuck.await.unwrap_err().is_cancelled());
+/// });
+/// ```
+#[derive(Clone, Default)]
+pub struct Drain(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    stop: CancellationToken,
+    /// How many guards there are. Whoever waits leaves its waker first and then looks at this;
+    /// whoever counts down to zero wakes after that. Both take the lock of the wakers in between.
+    count: AtomicUsize,
+    waiters: Waiters,
+    /// The tasks to be aborted in the end.
+    tasks: Mutex<Tasks>,
+}
+
+#[derive(Default)]
+struct Tasks {
+    /// Their numbers, and what aborts them as soon as they are spawned.
+    alive: HashMap<u64, Option<AbortHandle>>,
+    /// The number that was given last; none is given twice.
+    last: u64,
+}
+
+impl Drain {
+    /// Makes a drain that nobody was asked to stop by.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// assert!(!windlass_executor::Drain::new().is_stopping());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks everybody to stop: cancels the [`token`](Self::token).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::Drain;
+    /// let drain = Drain::new();
+    /// drain.stop();
+    /// assert!(drain.is_stopping());
+    /// ```
+    pub fn stop(&self) {
+        self.0.stop.cancel();
+    }
+
+    /// Says whether everybody was asked to stop.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::Drain;
+    /// let drain = Drain::new();
+    /// let keep_alive = !drain.is_stopping();
+    /// assert!(keep_alive);
+    /// ```
+    pub fn is_stopping(&self) -> bool {
+        self.0.stop.is_cancelled()
+    }
+
+    /// Returns the token that [`stop`](Self::stop) cancels: to wait for that, or to run something
+    /// until then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{Drain, block_on};
+    /// # block_on(async {
+    /// let drain = Drain::new();
+    /// let accepting = async { /* accepts connections for ever */ };
+    /// drain.token().run_until_cancelled(accepting).await;
+    /// # });
+    /// ```
+    pub fn token(&self) -> &CancellationToken {
+        &self.0.stop
+    }
+
+    /// Says that something goes on that should be waited for, until the guard is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::Drain;
+    /// let drain = Drain::new();
+    /// let guard = drain.guard();
+    /// assert_eq!(drain.count(), 1);
+    /// drop(guard);
+    /// assert_eq!(drain.count(), 0);
+    /// ```
+    pub fn guard(&self) -> DrainGuard {
+        self.0.count.fetch_add(1, Ordering::Relaxed);
+        DrainGuard(self.0.clone())
+    }
+
+    /// Has `future` waited for until it is dropped, done or not.
+    ///
+    /// # Cancel safety
+    ///
+    /// As that of `future`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{Drain, block_on};
+    /// let drain = Drain::new();
+    /// let tracked = drain.track(async { 5 });
+    /// assert_eq!(drain.count(), 1);
+    /// assert_eq!(block_on(tracked), 5);
+    /// assert_eq!(drain.count(), 0);
+    /// ```
+    pub fn track<F: Future>(&self, future: F) -> Tracked<F> {
+        Tracked {
+            future,
+            _guard: self.guard(),
+        }
+    }
+
+    /// Starts a task as [`spawn`](crate::spawn) does, to be waited for, and to be aborted if that
+    /// takes too long.
+    ///
+    /// # Panics
+    ///
+    /// As [`spawn`](crate::spawn): on a thread that runs no tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use windlass_executor::{Drain, block_on};
+    /// # block_on(async {
+    /// let drain = Drain::new();
+    /// let task = drain.spawn(async { 5 });
+    /// assert_eq!(drain.wait(Duration::from_secs(5)).await, 0);
+    /// assert_eq!(task.await.unwrap(), 5);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let listed = Listed::new(self.0.clone());
+        let number = listed.number;
+        let task = crate::spawn(Spawned {
+            future,
+            _listed: listed,
+            _guard: self.guard(),
+        });
+        // It may have ended already, and has left the list then.
+        if let Some(place) = self.0.tasks.lock().alive.get_mut(&number) {
+            *place = Some(task.abort_handle());
+        }
+        task
+    }
+
+    /// Returns how many are to be waited for.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::Drain;
+    /// assert_eq!(Drain::new().count(), 0);
+    /// ```
+    pub fn count(&self) -> usize {
+        self.0.count.load(Ordering::Acquire)
+    }
+
+    /// Waits until nobody has to be waited for any more, but for `limit` at the most. Then it aborts
+    /// the tasks that were [spawned](Self::spawn) through this, and says how many there were to wait
+    /// for, those included: 0 is a good end.
+    ///
+    /// What is taken on meanwhile is waited for as well; it is up to others to take the
+    /// [hint](Self::stop).
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost if the future is dropped, and nothing aborted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use windlass_executor::{Drain, block_on};
+    /// # block_on(async {
+    /// let drain = Drain::new();
+    /// let _guard = drain.guard();
+    /// assert_eq!(drain.wait(Duration::from_millis(1)).await, 1);
+    /// # });
+    /// ```
+    pub async fn wait(&self, limit: Duration) -> usize {
+        let nobody_left = NobodyLeft {
+            shared: &self.0,
+            place: Place::default(),
+        };
+        if timeout(limit, nobody_left).await.is_ok() {
+            return 0;
+        }
+        let left = self.count();
+        self.abort_all();
+        left
+    }
+
+    /// Asks all tasks that were [spawned](Self::spawn) through this to end at once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use windlass_executor::{Drain, block_on};
+    /// # block_on(async {
+    /// let drain = Drain::new();
+    /// let task = drain.spawn(std::future::pending::<()>());
+    /// drain.abort_all();
+    /// assert!(task.await.unwrap_err().is_cancelled());
+    /// # });
+    /// ```
+    pub fn abort_all(&self) {
+        let tasks: Vec<_> = {
+            let tasks = self.0.tasks.lock();
+            tasks.alive.values().flatten().cloned().collect()
+        };
+        for task in tasks {
+            task.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Drain {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Drain")
+            .field("is_stopping", &self.is_stopping())
+            .field("count", &self.count())
+            .finish()
+    }
+}
+
+/// Something that a [`Drain`] waits for until this is dropped.
+#[must_use = "a guard that is dropped is not waited for"]
+pub struct DrainGuard(Arc<Shared>);
+
+impl Drop for DrainGuard {
+    fn drop(&mut self) {
+        // What was done under the guard is seen by who waits for its end.
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.waiters.wake_all();
+        }
+    }
+}
+
+impl fmt::Debug for DrainGuard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("DrainGuard").finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// The future of [`Drain::track`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct Tracked<F> {
+        // Dropped before the guard, so that what it does then is waited for, too.
+        #[pin]
+        future: F,
+        _guard: DrainGuard,
+    }
+}
+
+pin_project! {
+    /// The future of a task that [`Drain::spawn`] has started.
+    struct Spawned<F> {
+        // As above.
+        #[pin]
+        future: F,
+        _listed: Listed,
+        _guard: DrainGuard,
+    }
+}
+
+impl<F: Future> Future for Tracked<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.project().future.poll(context)
+    }
+}
+
+impl<F: Future> Future for Spawned<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.project().future.poll(context)
+    }
+}
+
+/// Keeps a task in the list of those to abort.
+struct Listed {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Listed {
+    fn new(shared: Arc<Shared>) -> Self {
+        let mut tasks = shared.tasks.lock();
+        let number = tasks.last + 1;
+        tasks.last = number;
+        tasks.alive.insert(number, None);
+        drop(tasks);
+        Self { shared, number }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let handle = self.shared.tasks.lock().alive.remove(&self.number);
+        drop(handle);
+    }
+}
+
+/// Waits until there is no guard.
+struct NobodyLeft<'a> {
+    shared: &'a Shared,
+    place: Place,
+}
+
+impl Future for NobodyLeft<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let count = &this.shared.count;
+        if count.load(Ordering::Acquire) != 0 {
+            this.shared.waiters.come(&mut this.place, context);
+            if count.load(Ordering::Acquire) != 0 {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl Drop for NobodyLeft<'_> {
+    fn drop(&mut self) {
+        self.shared.waiters.leave(&mut self.place);
+    }
+}
