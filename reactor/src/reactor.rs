@@ -107,10 +107,12 @@ impl Reactor {
     #[inline(always)]
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
         let shared = &*self.handle.0;
-        let claimed = shared.poller.claim();
+        let claim = shared.poller.claim();
+        claim.take();
+        // After an error it stays taken, until the owner comes again: nobody else could do better.
         let notified = shared.wait(&mut self.events, timeout)?;
         let timers = shared.hand_out(&self.events, &mut self.wakes);
-        drop(claimed);
+        claim.give_up();
         self.wakes.wake_all();
         Ok(Turn {
             events: self.events.len(),
@@ -217,7 +219,7 @@ impl Handle {
     /// What the system says.
     pub fn try_turn(&self) -> io::Result<Option<Turn>> {
         let shared = &*self.0;
-        let Some(claimed) = shared.poller.try_claim() else {
+        let Some(claimed) = shared.poller.claim().try_take() else {
             return Ok(None);
         };
         let (mut events, mut wakes) = (Events::new(), Wakes::default());
