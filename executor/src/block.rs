@@ -6,7 +6,9 @@
 
 use crate::context::{self, Context, Queues};
 use crate::pinned::{self, Pinned};
+use crate::queue::Own;
 use crate::runtime::{Runtime, Shared};
+use crate::task::Runnable;
 use crate::wait::wait;
 use crate::worker::{Goal, Worker};
 use std::cell::RefCell;
@@ -26,14 +28,17 @@ const SEAT: usize = 0;
 /// What the worker in the seat has of its own, while nobody sits there.
 pub(crate) struct Seat {
     pub(crate) reactor: Reactor,
+    /// The own queue, which is empty.
+    ready: Own<Runnable>,
     /// The waker of the last root future, to be used again once nobody else has it.
     root: Arc<Root>,
 }
 
 impl Seat {
-    pub(crate) fn new(reactor: Reactor) -> Self {
+    pub(crate) fn new(reactor: Reactor, ready: Own<Runnable>) -> Self {
         Self {
             reactor,
+            ready,
             root: Arc::new(Root::new(Weak::new())),
         }
     }
@@ -143,7 +148,11 @@ fn visit<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
 fn sit<F: Future>(shared: &Arc<Shared>, seat: Seat, future: F) -> F::Output {
     let pinned = pinned::of_this_thread(shared);
     pinned.arrive(shared, SEAT);
-    let Seat { reactor, root } = seat;
+    let Seat {
+        reactor,
+        ready,
+        root,
+    } = seat;
     let root = if Arc::strong_count(&root) == 1 && root.shared.strong_count() > 0 {
         root
     } else {
@@ -155,19 +164,22 @@ fn sit<F: Future>(shared: &Arc<Shared>, seat: Seat, future: F) -> F::Output {
     let mut worker = Worker::new(shared.clone(), SEAT, pinned.clone(), reactor);
     let context = Context {
         shared: shared.clone(),
-        queues: Some(Queues::new(pinned.clone())),
+        queues: Some(Queues::new(ready, pinned.clone())),
     };
     let (result, context) = context::enter(context, || {
         handle.enter(|| contain(|| run_and_drop(&mut worker, future, &root)))
     });
     pinned.leave();
-    if let Some(queues) = context.queues {
-        hand_over(shared, &pinned, queues);
-    }
+    let queues = context.queues.expect("a worker has queues");
+    let ready = hand_over(shared, &pinned, queues);
     pinned::close_if_unlisted(&pinned);
     let mut reactor = worker.into_reactor();
     reactor.detach();
-    *shared.seat.lock() = Some(Seat { reactor, root });
+    *shared.seat.lock() = Some(Seat {
+        reactor,
+        ready,
+        root,
+    });
     // The seat is free for the next whatever the future did.
     match result {
         Ok(Ok(output)) => output,
@@ -190,13 +202,19 @@ fn contain<R>(code: impl FnOnce() -> R) -> thread::Result<R> {
     catch_unwind(AssertUnwindSafe(code))
 }
 
-/// Leaves what is ready to others, or to the next who sits down.
-fn hand_over(shared: &Shared, pinned: &Pinned, queues: Queues) {
-    pinned.keep(queues.pinned_ready);
-    if !queues.ready.is_empty() {
-        shared.queue.push_all(queues.ready.into_iter());
+/// Leaves what is ready to others, or to the next who sits down; returns the empty queue.
+fn hand_over(shared: &Shared, pinned: &Pinned, queues: Queues) -> Own<Runnable> {
+    let Queues {
+        mut ready,
+        pinned_ready,
+        ..
+    } = queues;
+    pinned.keep(pinned_ready);
+    if !ready.is_empty() {
+        shared.queue.push_all(ready.take_all());
         shared.wake_one();
     }
+    ready
 }
 
 /// A future that a worker runs besides tasks, and for the sake of which it runs.

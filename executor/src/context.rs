@@ -2,7 +2,7 @@
 //! touches.
 
 use crate::pinned::Pinned;
-use crate::queue::Line;
+use crate::queue::{Line, Own, Put};
 use crate::runtime::Shared;
 use crate::task::Runnable;
 use std::cell::RefCell;
@@ -33,10 +33,21 @@ pub(crate) enum Next {
     Pinned(Runnable),
 }
 
-/// The queues of one worker that no other thread touches.
+impl Next {
+    /// Runs the task; returns it if it has yielded.
+    #[inline(always)]
+    pub(crate) fn run(self) -> Option<Self> {
+        match self {
+            Self::Anywhere(runnable) => runnable.run().map(Self::Anywhere),
+            Self::Pinned(runnable) => runnable.run().map(Self::Pinned),
+        }
+    }
+}
+
+/// The queues of one worker, to which no other thread adds.
 pub(crate) struct Queues {
-    /// Tasks of the runtime that were woken here.
-    pub(crate) ready: Line<Runnable>,
+    /// Tasks of the runtime that were woken or spawned here.
+    pub(crate) ready: Own<Runnable>,
     /// Tasks of this thread that were woken here.
     pub(crate) pinned_ready: Line<Runnable>,
     /// The tasks of this thread.
@@ -46,9 +57,9 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    pub(crate) fn new(pinned: Arc<Pinned>) -> Self {
+    pub(crate) fn new(ready: Own<Runnable>, pinned: Arc<Pinned>) -> Self {
         Self {
-            ready: Line::default(),
+            ready,
             pinned_ready: Line::default(),
             pinned,
             pinned_is_next: false,
@@ -74,10 +85,15 @@ impl Queues {
         self.ready.len() + self.pinned_ready.len()
     }
 
+    /// Says whether no task is ready here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pinned_ready.is_empty() && self.ready.is_empty()
+    }
+
     /// Puts a task that yielded behind the others.
     pub(crate) fn push(&mut self, next: Next) {
         match next {
-            Next::Anywhere(runnable) => self.ready.push(runnable),
+            Next::Anywhere(runnable) => self.ready.push_back(runnable),
             Next::Pinned(runnable) => self.pinned_ready.push(runnable),
         }
     }
@@ -138,17 +154,24 @@ pub(crate) fn is_entered() -> bool {
 /// Queues a task of the runtime `of` here, if this thread is one of its workers; else hands it back.
 #[inline]
 pub(crate) fn push(of: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
-    let mut left = Some(runnable);
-    with(|context| {
-        if Arc::ptr_eq(&context.shared, of) {
-            if let Some(queues) = &mut context.queues {
-                if let Some(runnable) = left.take() {
-                    queues.ready.push(runnable);
-                }
-            }
+    CONTEXT.with(|place| {
+        let Ok(mut context) = place.try_borrow_mut() else {
+            return Some(runnable);
+        };
+        let queues = match &mut **context {
+            Some(Context {
+                shared,
+                queues: Some(queues),
+            }) if Arc::ptr_eq(shared, of) => queues,
+            _ => return Some(runnable),
+        };
+        let put = queues.ready.push(runnable);
+        drop(context);
+        if put != Put::Next {
+            of.offer(put == Put::First);
         }
-    });
-    left
+        None
+    })
 }
 
 /// Queues a pinned task here, if this is its thread; else hands it back.

@@ -21,10 +21,19 @@
 //!    one that it finds. If it finds none, it stops counting, and begins again if anybody has gone
 //!    to sleep meanwhile: others may have relied on it. It never waits for anybody.
 //! 4. A searcher that finds work stops counting, and then, behind a fence, looks whether more is
-//!    left; if so it has the next sleeper chosen: pushes that were made while it searched have
-//!    woken nobody.
+//!    left anywhere; if so it has the next sleeper chosen: pushes that were made while it searched
+//!    have woken nobody.
 //! 5. A searcher that finds none stops counting before it goes to sleep by rule 1, and so looks
-//!    once more after that.
+//!    once more after that, at the queues of all workers. If it sees work then, it counts again:
+//!    there may be more, left to it by whoever pushed while it searched. Who goes to sleep while
+//!    another searches may leave the look at those queues to it.
+//! 6. A worker that runs out of work may search of its own accord, by counting itself, while that
+//!    makes at most half of the workers searchers.
+//! 7. A worker that adds to its own queue need not choose: it is awake itself, and looks at the
+//!    word before each task that it runs while more are left. It makes the fence of rule 1 only if
+//!    the queue was empty, as it is when a task blocks its thread after the one push that others
+//!    wait for. What it adds behind others may be overlooked, if at the same moment somebody takes
+//!    those and goes to sleep: until its next task, or until it is found to be stuck.
 
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
 use std::sync::Arc;
@@ -133,6 +142,36 @@ impl Idle {
         }
     }
 
+    /// As [`choose`](Idle::choose), for work of the caller's own that is left (rule 7).
+    #[inline]
+    pub(crate) fn choose_for_own(&self) -> Option<usize> {
+        if Self::wants_a_searcher(self.word.load(Ordering::Relaxed)) {
+            self.choose_sleeper()
+        } else {
+            None
+        }
+    }
+
+    /// Counts the caller, who is awake, as a searcher, unless enough search already (rule 6).
+    /// Returns whether it does.
+    pub(crate) fn begin_search(&self) -> bool {
+        let most = (self.workers.len() / 2) as u64;
+        let add = |word: u64| (Self::searchers(word) < most).then_some(word + ONE_SEARCHER);
+        self.word
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, add)
+            .is_ok()
+    }
+
+    /// Counts the caller, who is awake, as a searcher again (rule 5).
+    pub(crate) fn resume_search(&self) {
+        self.word.fetch_add(ONE_SEARCHER, Ordering::AcqRel);
+    }
+
+    /// Says whether somebody searches. For who has begun to sleep, see rule 5.
+    pub(crate) fn is_searched(&self) -> bool {
+        Self::searchers(self.word.load(Ordering::Relaxed)) != 0
+    }
+
     /// Claims this very worker for work that is only its own; returns whether it slept, so that
     /// the caller has to wake it.
     #[inline]
@@ -161,8 +200,11 @@ impl Idle {
     }
 
     fn wants_a_searcher(word: u64) -> bool {
-        let (sleepers, searchers) = (word as u16, (word >> 16) as u16);
-        sleepers != 0 && searchers == 0
+        word as u16 != 0 && Self::searchers(word) == 0
+    }
+
+    fn searchers(word: u64) -> u64 {
+        u64::from((word >> 16) as u16)
     }
 }
 
@@ -173,11 +215,14 @@ mod loom_models {
     use loom::sync::{Arc, Notify};
     use loom::thread;
 
-    /// A runtime reduced to what rule 1 to 5 speak of: work is a number, a reactor is
-    /// loom's own means to wait.
+    /// A runtime reduced to what the rules speak of: work is a number, a reactor is loom's own means
+    /// to wait.
     struct Model {
         idle: Idle,
+        /// What is in the shared queue.
         work: AtomicUsize,
+        /// What is in the own queue of each worker.
+        own: Vec<AtomicUsize>,
         mail: AtomicBool,
         reactors: Vec<Notify>,
     }
@@ -187,6 +232,7 @@ mod loom_models {
             Arc::new(Self {
                 idle: Idle::new(workers),
                 work: AtomicUsize::new(0),
+                own: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
                 mail: AtomicBool::new(false),
                 reactors: (0..workers).map(|_| Notify::new()).collect(),
             })
@@ -203,11 +249,42 @@ mod loom_models {
             }
         }
 
-        fn take_work(&self) -> bool {
+        /// As a worker does while it runs a task (rule 7).
+        fn push_own(&self, worker: usize) {
+            let before = self.own[worker].fetch_add(1, Ordering::Relaxed);
+            let chosen = if before == 0 {
+                self.idle.choose()
+            } else {
+                self.idle.choose_for_own()
+            };
+            if let Some(worker) = chosen {
+                self.reactors[worker].notify();
+            }
+        }
+
+        fn take(from: &AtomicUsize) -> bool {
             let take = |work: usize| work.checked_sub(1);
-            self.work
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            from.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
                 .is_ok()
+        }
+
+        fn find(&self, worker: usize, is_searching: &mut bool) -> bool {
+            if Self::take(&self.work) || Self::take(&self.own[worker]) {
+                return true;
+            }
+            if !*is_searching {
+                *is_searching = self.idle.begin_search();
+            }
+            *is_searching && (self.own.iter().any(Self::take) || Self::take(&self.work))
+        }
+
+        fn has_own_work(&self) -> bool {
+            let has_work = |own: &AtomicUsize| own.load(Ordering::Relaxed) > 0;
+            self.own.iter().any(has_work)
+        }
+
+        fn is_work_left(&self) -> bool {
+            self.work.load(Ordering::Relaxed) > 0 || self.has_own_work()
         }
 
         /// Works until `enough` says so; blocks for ever, which the checker reports, if it sleeps
@@ -216,10 +293,10 @@ mod loom_models {
             let own = self.idle.sleep_of(worker);
             let mut is_searching = false;
             loop {
-                let found = self.take_work();
+                let found = self.find(worker, &mut is_searching);
                 if std::mem::take(&mut is_searching) {
                     self.idle.end_search();
-                    if found && self.work.load(Ordering::Relaxed) > 0 {
+                    if found && self.is_work_left() {
                         self.wake_one();
                     }
                 }
@@ -230,20 +307,26 @@ mod loom_models {
                     continue;
                 }
                 self.idle.begin_sleep(&own);
-                if self.work.load(Ordering::Relaxed) == 0 {
+                let is_needed = self.work.load(Ordering::Relaxed) > 0
+                    || (!self.idle.is_searched() && self.has_own_work());
+                if !is_needed {
                     self.reactors[worker].wait();
                 }
                 is_searching = self.idle.end_sleep(&own) == Woken::ToSearch;
+                if is_needed && !is_searching {
+                    self.idle.resume_search();
+                    is_searching = true;
+                }
             }
         }
     }
 
     /// Three threads have more interleavings than there is time for: those with up to two
-    /// preemptions are tried, for half a minute at the most.
+    /// preemptions are tried, for ten seconds at the most.
     fn bounded() -> loom::model::Builder {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(2);
-        builder.max_duration = Some(std::time::Duration::from_secs(30));
+        builder.max_duration = Some(std::time::Duration::from_secs(10));
         builder
     }
 
@@ -299,6 +382,39 @@ mod loom_models {
             model.push();
             for worker in workers {
                 worker.join().unwrap();
+            }
+        });
+    }
+
+    /// A worker adds to its own queue and goes on in the same poll for ever: another must come.
+    #[test]
+    fn loom_what_a_worker_leaves_is_found_by_one_that_falls_asleep() {
+        bounded().check(|| {
+            let model = Model::new(2);
+            let other = {
+                let model = model.clone();
+                thread::spawn(move || model.run(1, || true))
+            };
+            model.push_own(0);
+            other.join().unwrap();
+        });
+    }
+
+    /// Two that fall asleep leave the last look to each other, and both are needed.
+    #[test]
+    fn loom_what_a_worker_leaves_is_found_by_one_of_two_that_fall_asleep() {
+        bounded().check(|| {
+            let model = Model::new(3);
+            let others: Vec<_> = [1, 2]
+                .map(|worker| {
+                    let model = model.clone();
+                    thread::spawn(move || model.run(worker, || true))
+                })
+                .into();
+            model.push_own(0);
+            model.push();
+            for other in others {
+                other.join().unwrap();
             }
         });
     }

@@ -11,6 +11,7 @@ use crate::runtime::Shared;
 use crate::sync::Mutex;
 use crate::task::{Runnable, Schedule, Slot, Task};
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -18,7 +19,7 @@ use std::sync::{Arc, Weak};
 pub(crate) struct Pinned {
     pub(crate) tasks: TaskList,
     /// Tasks that were woken by other threads.
-    inbox: Mutex<Vec<Runnable>>,
+    inbox: Mutex<VecDeque<Runnable>>,
     /// The inbox has something, so that looking takes no lock. Written under its lock.
     has_mail: AtomicBool,
     /// The worker that the thread is at the moment, if it is one.
@@ -49,13 +50,17 @@ impl Pinned {
         self.has_mail.load(Ordering::SeqCst)
     }
 
-    /// Moves what came in to `queue`.
-    pub(crate) fn take_mail(&self, queue: &mut Line<Runnable>) {
-        if self.has_mail() {
-            let mut inbox = self.inbox.lock();
-            self.has_mail.store(false, Ordering::SeqCst);
-            queue.extend(inbox.drain(..));
+    /// Takes the first of what came in, and moves up to `more` others to `queue`.
+    pub(crate) fn take_mail(&self, more: usize, queue: &mut Line<Runnable>) -> Option<Runnable> {
+        if !self.has_mail() {
+            return None;
         }
+        let mut inbox = self.inbox.lock();
+        let first = inbox.pop_front();
+        let more = more.min(inbox.len());
+        queue.extend(inbox.drain(..more));
+        self.has_mail.store(!inbox.is_empty(), Ordering::SeqCst);
+        first
     }
 
     /// Keeps tasks that were not run for the next time.
@@ -69,7 +74,7 @@ impl Pinned {
 
     fn send(&self, runnable: Runnable) {
         let mut inbox = self.inbox.lock();
-        inbox.push(runnable);
+        inbox.push_back(runnable);
         self.has_mail.store(true, Ordering::SeqCst);
         drop(inbox);
         let host = self.host.lock().clone();

@@ -4,23 +4,27 @@ use crate::context::{self, Next, Queues};
 use crate::idle::{Sleep, Woken};
 use crate::pace::Pace;
 use crate::pinned::Pinned;
+use crate::queue::{Lane, SharedQueue};
 use crate::runtime::Shared;
+use crate::task::Runnable;
 use std::sync::Arc;
 use std::time::Duration;
 use windlass_reactor::Reactor;
 
-/// How many tasks of its own a worker runs before it looks at its goal and at the shared queue.
+/// How many tasks a worker runs before it looks at its goal.
 const BATCH: usize = 61;
 /// How many tasks are run in a pass, after which I/O may be due, at the most.
 const LONGEST_PASS: usize = 64;
-/// How many tasks a worker takes from the shared queue at once, at the most.
+/// How many tasks a worker with none of its own takes from the shared queue at once, at the most.
 const LARGEST_PART: usize = 128;
+/// How many it takes when it has some.
+const LARGEST_PART_BESIDES: usize = 32;
 
 /// What a worker runs for: the end of a future, or of the runtime.
 pub(crate) trait Goal {
     type Output;
 
-    /// Works towards the goal; returns something once it is reached.
+    /// Works towards the goal, if it [is due](Goal::is_due); returns something once it is reached.
     fn check(&mut self) -> Option<Self::Output>;
 
     /// Says whether [`check`](Goal::check) has something to do, so that the worker must not sleep.
@@ -33,12 +37,27 @@ pub(crate) struct Worker {
     index: usize,
     sleep: Sleep,
     pinned: Arc<Pinned>,
+    /// What others see of this worker.
+    lane: Arc<Lane<Runnable>>,
+    /// What other threads send to whoever is free.
+    queue: Arc<SharedQueue<Runnable>>,
+    /// There is no other worker.
+    is_alone: bool,
+    /// How often it has begun to run something; wraps around.
+    polls: usize,
     reactor: Reactor,
     pace: Pace,
     /// How many tasks are left of those that were ready when I/O was looked at last.
     pass: usize,
-    /// It was woken by somebody, and has not found work since: see `idle`.
+    /// It was woken by somebody or began by itself to search, and has not found work since: see
+    /// `idle`.
     is_searching: bool,
+    /// What came from elsewhere has had its turn, so that now it is that of the own queue.
+    own_is_next: bool,
+    /// What was sent to this thread has had its turn, so that now it is that of the shared queue.
+    shared_is_next: bool,
+    /// Where the search among the other workers begins.
+    next_victim: usize,
 }
 
 impl Worker {
@@ -48,8 +67,13 @@ impl Worker {
         pinned: Arc<Pinned>,
         reactor: Reactor,
     ) -> Self {
+        let lane = shared.lanes[index].clone();
         Self {
             sleep: shared.idle.sleep_of(index),
+            polls: lane.polls() / 2,
+            lane,
+            queue: shared.queue.clone(),
+            is_alone: shared.workers.len() == 1,
             shared,
             index,
             pinned,
@@ -57,12 +81,16 @@ impl Worker {
             pace: Pace::new(),
             pass: 1,
             is_searching: false,
+            own_is_next: false,
+            shared_is_next: false,
+            next_victim: index,
         }
     }
 
     pub(crate) fn into_reactor(mut self) -> Reactor {
         // A panic of the goal may have come in the middle of a search.
         self.end_search();
+        self.lane.end_polls(self.polls);
         self.reactor
     }
 
@@ -70,15 +98,16 @@ impl Worker {
     /// its reactor.
     pub(crate) fn run<G: Goal>(&mut self, goal: &mut G) -> G::Output {
         loop {
-            if let Some(output) = goal.check() {
-                self.end_search();
-                return output;
+            if goal.is_due() {
+                self.begin_poll();
+                if let Some(output) = goal.check() {
+                    self.end_search();
+                    return output;
+                }
             }
             let nothing_left = self.run_batch();
             if nothing_left {
                 self.sleep(goal);
-            } else {
-                self.take_from_others(usize::MAX, 1);
             }
         }
     }
@@ -86,29 +115,48 @@ impl Worker {
     /// Runs up to [`BATCH`] tasks; returns whether there are no more.
     #[inline(always)]
     fn run_batch(&mut self) -> bool {
-        for _ in 0..BATCH {
-            let Some(next) = self.next_task() else {
+        let mut next = self.next_task();
+        for left in (0..BATCH).rev() {
+            let Some(task) = next else {
                 return true;
             };
-            self.end_search();
-            self.pass = match self.pass.checked_sub(1) {
-                Some(left) => left,
-                None => self.begin_pass(),
+            self.prepare();
+            let yielded = task.run();
+            if left == 0 {
+                // None is kept in hand, as the goal may take its time.
+                yielded.map(Self::put_back);
+                return false;
+            }
+            next = match yielded {
+                None => self.next_task(),
+                Some(yielded) => self.next_after(yielded),
             };
-            self.run_task(next);
         }
         false
     }
 
+    fn put_back(yielded: Next) {
+        context::with_queues(|queues| queues.push(yielded));
+    }
+
+    /// Does what is due before a task is run.
     #[inline(always)]
-    fn run_task(&mut self, next: Next) {
-        let yielded = match next {
-            Next::Anywhere(runnable) => runnable.run().map(Next::Anywhere),
-            Next::Pinned(runnable) => runnable.run().map(Next::Pinned),
-        };
-        if let Some(yielded) = yielded {
-            Self::put_back(yielded);
+    fn prepare(&mut self) {
+        self.end_search();
+        if !self.is_alone {
+            self.offer_what_is_left();
         }
+        self.pass = match self.pass.checked_sub(1) {
+            Some(left) => left,
+            None => self.begin_pass(),
+        };
+        self.begin_poll();
+    }
+
+    #[inline(always)]
+    fn begin_poll(&mut self) {
+        self.polls = self.polls.wrapping_add(1);
+        self.lane.begin_poll(self.polls);
     }
 
     /// What was ready when I/O was looked at last has had its turn: looks at I/O again if that is
@@ -122,49 +170,126 @@ impl Worker {
         context::with_queues(|queues| queues.len()).min(LONGEST_PASS - 1)
     }
 
+    /// Finds the task to run after one that has yielded: which is the same again, if there is no
+    /// other.
     #[inline(never)]
-    fn put_back(yielded: Next) {
-        context::with_queues(|queues| queues.push(yielded));
+    fn next_after(&mut self, yielded: Next) -> Option<Next> {
+        if !self.has_mail() && context::with_queues(|queues| queues.is_empty()) {
+            return Some(yielded);
+        }
+        Self::put_back(yielded);
+        self.next_task()
     }
 
-    /// Finds the next task: among its own, or else elsewhere.
+    /// Finds the next task: among its own, or among what came from elsewhere, in turn; or else
+    /// among those of others.
     #[inline(always)]
     fn next_task(&mut self) -> Option<Next> {
-        let own = context::with_queues(Queues::pop);
-        if own.is_some() || !self.is_there_work() {
-            return own;
+        if !self.has_mail() || std::mem::take(&mut self.own_is_next) {
+            let own = context::with_queues(Queues::pop);
+            if own.is_some() {
+                return own;
+            }
         }
-        self.take_from_others(self.shared.workers.len(), LARGEST_PART);
-        context::with_queues(Queues::pop)
+        self.next_from_elsewhere()
     }
 
-    /// Says whether other threads have left something to run.
-    #[inline]
-    fn is_there_work(&self) -> bool {
-        !self.shared.queue.is_empty() || self.pinned.has_mail()
+    /// Says whether other threads have left something for this one to run.
+    #[inline(always)]
+    fn has_mail(&self) -> bool {
+        !self.queue.is_empty() | self.pinned.has_mail()
     }
 
-    /// Takes what other threads have sent to this one, and a part of the shared queue: one of
-    /// `sharers` equal ones, but at most `most` tasks.
     #[inline(never)]
-    fn take_from_others(&self, sharers: usize, most: usize) {
-        context::with_queues(|queues| {
-            self.pinned.take_mail(&mut queues.pinned_ready);
-            self.shared
-                .queue
-                .take_part(sharers, most, &mut queues.ready);
+    fn next_from_elsewhere(&mut self) -> Option<Next> {
+        let next = self.take_mail().or_else(|| {
+            // With others to take from, they may have emptied the shared queue meanwhile.
+            context::with_queues(Queues::pop).or_else(|| self.steal())
         });
+        self.own_is_next = true;
+        next
     }
 
-    /// Work was found: if more is left in the shared queue, the next sleeper is to look for it.
+    /// Takes from what was sent to this thread, and from the shared queue, in turn.
+    fn take_mail(&mut self) -> Option<Next> {
+        self.shared_is_next = !self.shared_is_next;
+        if self.shared_is_next {
+            self.take_shared().or_else(|| self.take_own_mail())
+        } else {
+            self.take_own_mail().or_else(|| self.take_shared())
+        }
+    }
+
+    /// Takes what other threads have sent to this one: all, if it has nothing else to do.
+    fn take_own_mail(&self) -> Option<Next> {
+        context::with_queues(|queues| {
+            let more = if queues.is_empty() { usize::MAX } else { 0 };
+            let mail = self.pinned.take_mail(more, &mut queues.pinned_ready);
+            mail.map(Next::Pinned)
+        })
+    }
+
+    /// Takes from the shared queue: its share, if it has nothing else to do; or else little, so
+    /// that what it takes does not wait behind its own queue while others could run it.
+    fn take_shared(&self) -> Option<Next> {
+        let workers = self.shared.workers.len();
+        context::with_queues(|queues| {
+            let is_idle = queues.is_empty();
+            let room = queues.ready.room().saturating_add(1);
+            let part = |length: usize| {
+                let part = if is_idle {
+                    length.div_ceil(workers).min(LARGEST_PART)
+                } else {
+                    (length / 2 / workers).clamp(1, LARGEST_PART_BESIDES)
+                };
+                part.min(room)
+            };
+            let keep = |runnable| queues.ready.push_back(runnable);
+            let taken = self.queue.take(part, keep);
+            taken.map(Next::Anywhere)
+        })
+    }
+
+    /// Takes half of what another worker has.
+    fn steal(&mut self) -> Option<Next> {
+        if !self.is_alone && !self.is_searching {
+            self.is_searching = self.shared.idle.begin_search();
+        }
+        if !self.is_searching {
+            return None;
+        }
+        let workers = self.shared.workers.len();
+        for _ in 0..workers {
+            self.next_victim = (self.next_victim + 1) % workers;
+            if self.next_victim != self.index {
+                let victim = &self.shared.lanes[self.next_victim];
+                let stolen = context::with_queues(|queues| queues.ready.steal(victim));
+                if stolen.is_some() {
+                    return stolen.map(Next::Anywhere);
+                }
+            }
+        }
+        // Whoever pushed to the shared queue meanwhile has relied on this search.
+        self.take_shared()
+    }
+
+    /// Work was found: if more is left, the next sleeper is to look for it.
     #[inline]
     fn end_search(&mut self) {
         if self.is_searching {
             self.is_searching = false;
             self.shared.idle.end_search();
-            if !self.shared.queue.is_empty() {
+            if self.shared.has_work() {
                 self.shared.wake_one();
             }
+        }
+    }
+
+    /// Has a sleeper come for what waits behind the task that is about to be run.
+    #[inline(always)]
+    fn offer_what_is_left(&self) {
+        if self.lane.has_work() {
+            self.shared.offer(false);
         }
     }
 
@@ -174,18 +299,30 @@ impl Worker {
             self.is_searching = false;
             self.shared.idle.end_search();
         }
+        self.lane.end_polls(self.polls);
         self.shared.idle.begin_sleep(&self.sleep);
         // Whatever came before the worker counted as a sleeper has woken nobody: it must be seen
         // here. Its own queues are empty, as only this thread fills them.
-        let is_needed = goal.is_due() || self.is_there_work();
+        let is_work_seen = self.has_mail() || self.is_search_needed();
+        let is_needed = goal.is_due() || is_work_seen;
         if !is_needed {
             self.turn(None);
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
+        if is_work_seen && !self.is_searching && !self.is_alone {
+            self.shared.idle.resume_search();
+            self.is_searching = true;
+        }
         // A goal that is always due must not keep I/O from being looked at.
         if is_needed && self.pace.is_due() {
             self.turn(Some(Duration::ZERO));
         }
+    }
+
+    /// Says whether other workers have something to be stolen, and nobody is after it: rule 5 of
+    /// `idle`.
+    fn is_search_needed(&self) -> bool {
+        !self.is_alone && !self.shared.idle.is_searched() && self.shared.has_work()
     }
 
     /// Takes in what is ready and due, and waits for it as long as `timeout`.

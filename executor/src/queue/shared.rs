@@ -1,29 +1,39 @@
 //! The queue that all workers of a runtime take from.
 
-use super::Line;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::task::Runnable;
 use std::collections::VecDeque;
 
 /// Tasks that any worker may run, first come first served.
-#[derive(Default)]
-pub(crate) struct SharedQueue {
-    ready: Mutex<Ready>,
+#[derive(Debug)]
+pub(crate) struct SharedQueue<T> {
+    ready: Mutex<Ready<T>>,
     /// The length of the queue, so that workers look without taking the lock. Written under it.
     length: AtomicUsize,
 }
 
-#[derive(Default)]
-struct Ready {
-    queue: VecDeque<Runnable>,
+#[derive(Debug)]
+struct Ready<T> {
+    queue: VecDeque<T>,
     /// Nobody will take from the queue any more.
     closed: bool,
 }
 
-impl SharedQueue {
+impl<T> Default for SharedQueue<T> {
+    fn default() -> Self {
+        Self {
+            ready: Mutex::new(Ready {
+                queue: VecDeque::new(),
+                closed: false,
+            }),
+            length: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl<T> SharedQueue<T> {
     /// Adds a task; drops it if the queue is closed, for then its owner ends it.
-    pub(crate) fn push(&self, runnable: Runnable) {
+    pub(crate) fn push(&self, runnable: T) {
         let mut ready = self.ready.lock();
         if ready.closed {
             drop(ready);
@@ -34,7 +44,7 @@ impl SharedQueue {
     }
 
     /// Adds tasks that a worker can't run itself, in one go.
-    pub(crate) fn push_all(&self, runnables: impl Iterator<Item = Runnable>) {
+    pub(crate) fn push_all(&self, runnables: impl Iterator<Item = T>) {
         let mut ready = self.ready.lock();
         if !ready.closed {
             ready.queue.extend(runnables);
@@ -42,21 +52,28 @@ impl SharedQueue {
         }
     }
 
-    /// Says whether there seems to be a task. Exact for a thread that goes to sleep: see `idle`.
+    /// Says whether there seems to be no task. Exact for a thread that goes to sleep: see `idle`.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.length.load(Ordering::Acquire) == 0
     }
 
-    /// Moves one of `sharers` equal parts, at least one task and at most `most`, to `queue`.
-    pub(crate) fn take_part(&self, sharers: usize, most: usize, queue: &mut Line<Runnable>) {
+    /// Takes tasks from the front: as many as `part` says of how many there are.
+    ///
+    /// The first is returned, and `keep` is given the others. It is called under the lock, so it
+    /// must not come back to this queue.
+    pub(crate) fn take(&self, part: impl FnOnce(usize) -> usize, keep: impl FnMut(T)) -> Option<T> {
         if self.is_empty() {
-            return;
+            return None;
         }
         let mut ready = self.ready.lock();
         let length = ready.queue.len();
-        let part = length.div_ceil(sharers).min(most);
-        queue.extend(ready.queue.drain(..part));
+        let part = part(length).min(length);
+        let mut taken = ready.queue.drain(..part);
+        let first = taken.next();
+        taken.for_each(keep);
         self.length.store(length - part, Ordering::Release);
+        first
     }
 
     /// Refuses tasks from now on, and drops those that wait.

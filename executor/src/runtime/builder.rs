@@ -5,7 +5,9 @@ use crate::block::Seat;
 use crate::blocking::{Limits, Pool};
 use crate::handle::Handle;
 use crate::idle::Idle;
+use crate::queue::{Own, SharedQueue};
 use crate::sync::Mutex;
+use crate::task::Runnable;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -200,8 +202,13 @@ impl Builder {
         let reactors = (0..workers)
             .map(|_| self.reactor())
             .collect::<io::Result<Vec<_>>>()?;
+        let queue = Arc::new(SharedQueue::default());
+        let own: Vec<_> = (0..workers)
+            .map(|_| Own::new(workers, queue.clone()))
+            .collect();
         let shared = Arc::new(Shared {
-            queue: Default::default(),
+            queue,
+            lanes: own.iter().map(|own| own.lane().clone()).collect(),
             tasks: Default::default(),
             idle: Idle::new(workers),
             workers: reactors
@@ -220,11 +227,11 @@ impl Builder {
             },
             is_shut_down: false,
         };
-        for (index, reactor) in reactors.into_iter().enumerate() {
+        for (index, (reactor, own)) in reactors.into_iter().zip(own).enumerate() {
             if index == 0 {
-                *shared.seat.lock() = Some(Seat::new(reactor));
+                *shared.seat.lock() = Some(Seat::new(reactor, own));
             } else {
-                self.start_worker(&shared, index, reactor)?;
+                self.start_worker(&shared, index, reactor, own)?;
             }
         }
         Ok(runtime)
@@ -268,15 +275,21 @@ impl Builder {
         }
     }
 
-    fn start_worker(&self, shared: &Arc<Shared>, index: usize, reactor: Reactor) -> io::Result<()> {
+    fn start_worker(
+        &self,
+        shared: &Arc<Shared>,
+        index: usize,
+        reactor: Reactor,
+        ready: Own<Runnable>,
+    ) -> io::Result<()> {
         let name = format!("{}-{index}", self.thread_name);
         let mut builder = std::thread::Builder::new().name(name);
         if let Some(bytes) = self.thread_stack_size {
             builder = builder.stack_size(bytes);
         }
-        let own = shared.clone();
+        let runtime = shared.clone();
         shared.lifecycle.start();
-        let started = builder.spawn(move || thread::run(own, index, reactor));
+        let started = builder.spawn(move || thread::run(runtime, index, reactor, ready));
         if started.is_err() {
             shared.lifecycle.give_up();
         }

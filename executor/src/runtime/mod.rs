@@ -13,7 +13,7 @@ use crate::context;
 use crate::handle::Handle;
 use crate::idle::Idle;
 use crate::pinned;
-use crate::queue::{SharedQueue, TaskList};
+use crate::queue::{Lane, SharedQueue, TaskList};
 use crate::sync::Mutex;
 use crate::task::{Runnable, Schedule, Slot, Task};
 use lifecycle::{Lifecycle, belongs_to};
@@ -212,8 +212,11 @@ impl fmt::Debug for Runtime {
 
 /// What the threads of a runtime, its handles and its tasks have in common.
 pub(crate) struct Shared {
-    /// Tasks that any worker may run.
-    pub(crate) queue: SharedQueue,
+    /// Tasks that any worker may run: those that came from elsewhere than a worker, and those that a
+    /// worker has no room for.
+    pub(crate) queue: Arc<SharedQueue<Runnable>>,
+    /// What each worker has ready itself.
+    pub(crate) lanes: Box<[Arc<Lane<Runnable>>]>,
     /// All tasks that may run anywhere.
     pub(crate) tasks: TaskList,
     pub(crate) idle: Idle,
@@ -231,14 +234,10 @@ impl Shared {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    /// Has a new task run for the first time: by this thread if it is the only worker, else by
-    /// whoever is free.
+    /// Has a new task run for the first time: by this thread if it is a worker, unless another is
+    /// free before it comes to that.
     pub(crate) fn start(self: &Arc<Self>, runnable: Runnable) {
-        if self.workers.len() == 1 {
-            if let Some(runnable) = context::push(self, runnable) {
-                self.inject(runnable);
-            }
-        } else {
+        if let Some(runnable) = context::push(self, runnable) {
             self.inject(runnable);
         }
     }
@@ -253,6 +252,35 @@ impl Shared {
     pub(crate) fn wake_one(&self) {
         if let Some(worker) = self.idle.choose() {
             self.notify(worker);
+        }
+    }
+
+    /// Wakes a sleeping worker for work that this one, who is awake, has left. If the queue was
+    /// empty, whoever is falling asleep at the same time must not be missed: rule 7 of `idle`.
+    #[inline(never)]
+    pub(crate) fn offer(&self, queue_was_empty: bool) {
+        let chosen = if queue_was_empty {
+            self.idle.choose()
+        } else {
+            self.idle.choose_for_own()
+        };
+        if let Some(worker) = chosen {
+            self.notify(worker);
+        }
+    }
+
+    /// Says whether there is something that any worker may run.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.queue.is_empty() || self.lanes.iter().any(|lane| lane.has_work())
+    }
+
+    /// Moves all that `worker` has ready and that may move to where the others find it.
+    ///
+    /// For a worker that is stuck in a poll; see [`Lane::polls`].
+    #[allow(dead_code, reason = "for the watch over stuck workers")]
+    pub(crate) fn take_over(&self, worker: usize) {
+        if self.lanes[worker].move_all(&self.queue) {
+            self.wake_one();
         }
     }
 
@@ -288,6 +316,10 @@ impl Shared {
     /// Ends all tasks. No worker runs any more.
     pub(crate) fn end_tasks(&self) {
         self.tasks.close();
+        // What is ready keeps its task, which keeps all this.
+        for lane in &self.lanes {
+            lane.move_all(&self.queue);
+        }
         self.queue.close();
         // Not while the seat is locked: dropping a reactor wakes whoever waits on it.
         let seat = self.seat.lock().take();

@@ -4,13 +4,15 @@ use super::Shared;
 use super::lifecycle::{Lifecycle, belong_to};
 use crate::context::{self, Context, Queues};
 use crate::pinned::Pinned;
+use crate::queue::Own;
+use crate::task::Runnable;
 use crate::worker::{Goal, Worker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use windlass_reactor::Reactor;
 
 /// What a worker thread does, from beginning to end.
-pub(super) fn run(shared: Arc<Shared>, index: usize, reactor: Reactor) {
+pub(super) fn run(shared: Arc<Shared>, index: usize, reactor: Reactor, ready: Own<Runnable>) {
     // Whoever waits for the end finds nothing of this thread left: it is told last.
     let _ending = Ending(shared.lifecycle.clone());
     belong_to(Arc::as_ptr(&shared));
@@ -20,7 +22,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, reactor: Reactor) {
     let mut worker = Worker::new(shared.clone(), index, pinned.clone(), reactor);
     let context = Context {
         shared: shared.clone(),
-        queues: Some(Queues::new(pinned.clone())),
+        queues: Some(Queues::new(ready, pinned.clone())),
     };
     let ((), context) = context::enter(context, || {
         handle.enter(|| {

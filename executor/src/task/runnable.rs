@@ -2,9 +2,12 @@
 
 use std::mem::ManuallyDrop;
 
+use std::ptr::NonNull;
+
 use super::Slot;
 use super::reference::Reference;
 use super::state::ToClaimed;
+use crate::queue::Pointer;
 
 /// The right to poll a task once; at most one exists for each task.
 ///
@@ -23,6 +26,20 @@ impl Runnable {
         let operations = self.0.header().operations;
         // SAFETY: The table is that of the cell, and the reference that of its runnable.
         unsafe { (operations.run)(self.0) }
+    }
+}
+
+impl Pointer for Runnable {
+    #[inline(always)]
+    fn into_pointer(self) -> NonNull<()> {
+        self.0.into_raw().cast()
+    }
+
+    #[inline(always)]
+    unsafe fn from_pointer(pointer: NonNull<()>) -> Self {
+        // SAFETY: The pointer is that of a reference that was counted, and stands for it once, as
+        // the caller promises.
+        Self(unsafe { Reference::from_raw(pointer.cast()) })
     }
 }
 
