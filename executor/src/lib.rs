@@ -12,6 +12,8 @@
 //! 5. An event makes the reactor wake the task: its state says that it is idle, so it is queued.
 //!    If that is not done by a worker, a sleeping worker's turn is ended.
 //!
+//! A worker that is stuck in a task holds up nothing that could run elsewhere (`watch/`).
+//!
 //! [`block_on`] makes the calling thread a worker while it is inside (`block.rs`). Closures that
 //! block go to threads of their own (`blocking.rs`).
 
@@ -27,6 +29,7 @@ mod runtime;
 mod sync;
 mod task;
 mod wait;
+mod watch;
 mod worker;
 mod yield_now;
 
@@ -34,4 +37,5 @@ pub use block::block_on;
 pub use handle::{Handle, LocalHandle, SpawnError, spawn, spawn_blocking, spawn_local, try_spawn};
 pub use runtime::{Builder, Runtime};
 pub use task::{AbortHandle, Id, JoinError, JoinHandle};
+pub use watch::{Culprit, Stall, StalledTask};
 pub use yield_now::{YieldNow, yield_now};

@@ -8,6 +8,7 @@ use crate::idle::Idle;
 use crate::queue::{Own, SharedQueue};
 use crate::sync::Mutex;
 use crate::task::Runnable;
+use crate::watch::{Hook, Post, Stall, Watch};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -34,6 +35,7 @@ pub struct Builder {
     thread_name: String,
     thread_stack_size: Option<usize>,
     blocking: Limits,
+    on_stall: Option<Hook>,
 }
 
 impl Default for Builder {
@@ -62,6 +64,7 @@ impl Builder {
             thread_name: "windlass".to_owned(),
             thread_stack_size: None,
             blocking: Limits::default(),
+            on_stall: None,
         }
     }
 
@@ -178,6 +181,30 @@ impl Builder {
         self
     }
 
+    /// Has `hook` told of each worker that runs one thing for more than some 10 milliseconds: once
+    /// when that is noticed, and once [when it is over](Stall::is_over).
+    ///
+    /// It is called on the thread that helps where a worker is stuck, so that while it runs nobody
+    /// does. A panic of it goes no further. Without a hook there is such a thread as well, but not
+    /// with one worker, where it could do nothing but tell.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder()
+    ///     .on_stall(|stall| eprintln!("{stall}"))
+    ///     .build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_stall(mut self, hook: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
+        self.on_stall = Some(Hook::new(hook));
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
@@ -217,6 +244,8 @@ impl Builder {
                 .collect(),
             seat: Mutex::new(None),
             pool: Arc::new(Pool::new(self.thread_name.clone(), self.blocking)),
+            posts: (0..workers).map(|_| Arc::new(Post::new())).collect(),
+            watch: Watch::new(workers, self.on_stall.clone()),
             lifecycle: Arc::default(),
             stopping: AtomicBool::new(false),
         });
@@ -233,6 +262,9 @@ impl Builder {
             } else {
                 self.start_worker(&shared, index, reactor, own)?;
             }
+        }
+        if shared.watch.is_some() {
+            self.start_watch(&shared)?;
         }
         Ok(runtime)
     }
@@ -273,6 +305,19 @@ impl Builder {
             Some(backend) => Reactor::with_backend(backend),
             None => Reactor::new(),
         }
+    }
+
+    fn start_watch(&self, shared: &Arc<Shared>) -> io::Result<()> {
+        let name = format!("{}-watch", self.thread_name);
+        let runtime = shared.clone();
+        shared.lifecycle.start_watch();
+        let started = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || thread::run_watch(runtime));
+        if started.is_err() {
+            shared.lifecycle.end();
+        }
+        started.map(drop)
     }
 
     fn start_worker(

@@ -6,6 +6,7 @@ use crate::context::{self, Context, Queues};
 use crate::pinned::Pinned;
 use crate::queue::Own;
 use crate::task::Runnable;
+use crate::watch::Tenant;
 use crate::worker::{Goal, Worker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,6 +19,10 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, reactor: Reactor, ready: Ow
     belong_to(Arc::as_ptr(&shared));
     let pinned = Pinned::new();
     pinned.arrive(&shared, index);
+    shared.posts[index].settle(Tenant {
+        pinned: Arc::downgrade(&pinned),
+        ..Tenant::default()
+    });
     let handle = reactor.handle().clone();
     let mut worker = Worker::new(shared.clone(), index, pinned.clone(), reactor);
     let context = Context {
@@ -38,6 +43,16 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, reactor: Reactor, ready: Ow
         });
     });
     drop((context, worker, handle, pinned, shared));
+}
+
+/// What the thread of the watch does, from beginning to end.
+pub(super) fn run_watch(shared: Arc<Shared>) {
+    let _ending = Ending(shared.lifecycle.clone());
+    belong_to(Arc::as_ptr(&shared));
+    if let Some(watch) = &shared.watch {
+        watch.run(&shared);
+    }
+    drop(shared);
 }
 
 /// Ends the part of a thread in the life of the runtime, also if it panics.

@@ -41,7 +41,7 @@ pub use abort::AbortHandle;
 pub use error::JoinError;
 pub use id::Id;
 pub use join::JoinHandle;
-pub(crate) use runnable::{Runnable, Task};
+pub(crate) use runnable::{Name, Runnable, Task};
 
 /// Where tasks go.
 ///

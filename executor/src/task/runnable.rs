@@ -1,12 +1,13 @@
 //! The two sides of a task that its executor holds: the right to run it, and the duty to end it.
 
 use std::mem::ManuallyDrop;
+use std::panic::Location;
 
 use std::ptr::NonNull;
 
-use super::Slot;
 use super::reference::Reference;
 use super::state::ToClaimed;
+use super::{Id, Slot};
 use crate::queue::Pointer;
 
 /// The right to poll a task once; at most one exists for each task.
@@ -29,6 +30,14 @@ impl Runnable {
     }
 }
 
+impl Runnable {
+    /// Returns the key of the task in its list.
+    #[inline(always)]
+    pub(crate) fn key(&self) -> u32 {
+        self.0.header().slot().key
+    }
+}
+
 impl Pointer for Runnable {
     #[inline(always)]
     fn into_pointer(self) -> NonNull<()> {
@@ -42,6 +51,9 @@ impl Pointer for Runnable {
         Self(unsafe { Reference::from_raw(pointer.cast()) })
     }
 }
+
+/// A task for people: its number, and the call that spawned it.
+pub(crate) type Name = (Id, &'static Location<'static>);
 
 /// A task as its executor knows it, kept in the list of those that are alive.
 ///
@@ -65,6 +77,17 @@ impl Task {
     /// This must be done before the task is shared: before its runnable is queued.
     pub(crate) fn set_slot(&self, slot: Slot) {
         self.0.header().set_slot(slot);
+    }
+
+    /// Says which task it is, and by which call it was spawned.
+    pub(crate) fn name(&self) -> Name {
+        let header = self.0.header();
+        (header.id, header.spawned_at)
+    }
+
+    /// Says whether the task is ready and waits for a thread.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.0.state().is_waiting()
     }
 
     /// Turns the owner's side into a mere reference, for a task that is complete or about to be.

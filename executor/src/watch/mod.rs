@@ -24,7 +24,7 @@ mod stall;
 pub(crate) use post::{Post, Tenant};
 pub use stall::{Culprit, Stall, StalledTask};
 
-use crate::runtime::{Shared, belong_to};
+use crate::runtime::Shared;
 use nap::Nap;
 use post::{LeftBehind, Observer, Sight};
 use std::fmt;
@@ -101,8 +101,7 @@ impl Watch {
     }
 
     /// What the thread of the watch does until the runtime stops.
-    pub(crate) fn run(&self, shared: &Arc<Shared>) {
-        belong_to(Arc::as_ptr(shared));
+    pub(crate) fn run(&self, shared: &Shared) {
         let now = Instant::now();
         let mut wards: Vec<_> = (0..shared.workers.len()).map(|_| Ward::new(now)).collect();
         let mut calm = 0;

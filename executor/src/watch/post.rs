@@ -7,7 +7,7 @@ use crate::pinned::Pinned;
 use crate::queue::TaskList;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 /// The future of `block_on`, in place of a task.
@@ -90,7 +90,9 @@ impl Post {
             }
             key => tasks.name(key),
         };
-        found.map_or(Culprit::Unknown, Culprit::Task)
+        found.map_or(Culprit::Unknown, |name| {
+            Culprit::Task(StalledTask::new(name))
+        })
     }
 
     /// Looks at what waits for the thread.
@@ -101,7 +103,9 @@ impl Post {
             ..LeftBehind::default()
         };
         if let Some(pinned) = tenant.pinned.upgrade() {
-            (left.count, left.named) = pinned.tasks.waiting(most_named);
+            let (count, named) = pinned.tasks.waiting(most_named);
+            left.count = count;
+            left.named = named.into_iter().map(StalledTask::new).collect();
         }
         left
     }

@@ -1,6 +1,6 @@
 //! What is told of a worker that is stuck.
 
-use crate::task::Id;
+use crate::task::{Id, Name};
 use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
@@ -72,6 +72,12 @@ pub struct Stall {
 impl Stall {
     /// How many of the tasks that wait are named.
     pub const MOST_NAMED: usize = 8;
+}
+
+impl StalledTask {
+    pub(super) fn new((id, spawned_at): Name) -> Self {
+        Self { id, spawned_at }
+    }
 }
 
 impl fmt::Display for StalledTask {
