@@ -10,6 +10,7 @@ use crate::queue::Own;
 use crate::runtime::{Runtime, Shared};
 use crate::task::Runnable;
 use crate::wait::wait;
+use crate::watch::Tenant;
 use crate::worker::{Goal, Worker};
 use std::cell::RefCell;
 use std::future::Future;
@@ -159,6 +160,12 @@ fn sit<F: Future>(shared: &Arc<Shared>, seat: Seat, future: F) -> F::Output {
         Arc::new(Root::new(Arc::downgrade(shared)))
     };
     root.is_woken.store(true, Ordering::Relaxed);
+    if shared.watch.is_some() {
+        shared.posts[SEAT].settle(Tenant {
+            pinned: Arc::downgrade(&pinned),
+            root: Arc::downgrade(&root),
+        });
+    }
     reactor.attach();
     let handle = reactor.handle().clone();
     let mut worker = Worker::new(shared.clone(), SEAT, pinned.clone(), reactor);
@@ -170,6 +177,9 @@ fn sit<F: Future>(shared: &Arc<Shared>, seat: Seat, future: F) -> F::Output {
         handle.enter(|| contain(|| run_and_drop(&mut worker, future, &root)))
     });
     pinned.leave();
+    if shared.watch.is_some() {
+        shared.posts[SEAT].settle(Tenant::default());
+    }
     let queues = context.queues.expect("a worker has queues");
     let ready = hand_over(shared, &pinned, queues);
     pinned::close_if_unlisted(&pinned);
@@ -254,12 +264,12 @@ impl<F: Future> Goal for RootFuture<'_, F> {
     }
 
     fn is_due(&self) -> bool {
-        self.root.is_woken.load(Ordering::SeqCst)
+        self.root.is_due()
     }
 }
 
 /// Wakes a root future.
-struct Root {
+pub(crate) struct Root {
     is_woken: AtomicBool,
     shared: Weak<Shared>,
 }
@@ -270,6 +280,11 @@ impl Root {
             is_woken: AtomicBool::new(false),
             shared,
         }
+    }
+
+    /// Says whether the future is to be polled.
+    pub(crate) fn is_due(&self) -> bool {
+        self.is_woken.load(Ordering::SeqCst)
     }
 }
 

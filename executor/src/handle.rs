@@ -120,6 +120,21 @@ impl Handle {
             .spawn_blocking(closure, scheduler, Location::caller())
     }
 
+    /// Returns how often a worker was found stuck in one task, as
+    /// [`Builder::on_stall`](crate::Builder::on_stall) tells. Nobody looks where there is one worker
+    /// and no hook.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = windlass_executor::Runtime::builder().workers(2).build()?;
+    /// println!("{} stalls so far", runtime.handle().stalls());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn stalls(&self) -> u64 {
+        self.shared.posts.iter().map(|post| post.stalls()).sum()
+    }
+
     /// Says whether both reach the same runtime.
     ///
     /// # Examples

@@ -12,6 +12,8 @@
 //! 5. An event makes the reactor wake the task: its state says that it is idle, so it is queued.
 //!    If that is not done by a worker, a sleeping worker's turn is ended.
 //!
+//! A worker that is stuck in a task holds up nothing that could run elsewhere (`watch/`).
+//!
 //! [`block_on`] makes the calling thread a worker while it is inside (`block.rs`). Closures that
 //! block go to threads of their own (`blocking.rs`), or have the others take over the work of the
 //! thread that they are on (`block_in_place.rs`).
@@ -37,6 +39,7 @@ mod sync;
 mod task;
 mod task_builder;
 mod wait;
+mod watch;
 mod worker;
 mod yield_now;
 
@@ -52,4 +55,5 @@ pub use task::{
     AbortHandle, Id, JoinError, JoinHandle, TaskLocal, TaskLocalError, TaskLocalFuture,
 };
 pub use task_builder::TaskBuilder;
+pub use watch::{Culprit, Stall, StalledTask};
 pub use yield_now::{YieldNow, yield_now};

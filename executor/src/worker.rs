@@ -7,6 +7,7 @@ use crate::pinned::Pinned;
 use crate::queue::{Lane, SharedQueue};
 use crate::runtime::Shared;
 use crate::task::Runnable;
+use crate::watch::Post;
 use std::sync::Arc;
 use std::time::Duration;
 use windlass_reactor::Reactor;
@@ -41,6 +42,8 @@ pub(crate) struct Worker {
     lane: Arc<Lane<Runnable>>,
     /// What other threads send to whoever is free.
     queue: Arc<SharedQueue<Runnable>>,
+    /// What the watch is shown.
+    post: Arc<Post>,
     /// There is no other worker.
     is_alone: bool,
     /// How often it has begun to run something; wraps around.
@@ -73,6 +76,7 @@ impl Worker {
             polls: lane.polls() / 2,
             lane,
             queue: shared.queue.clone(),
+            post: shared.posts[index].clone(),
             is_alone: shared.workers.len() == 1,
             shared,
             index,
@@ -97,9 +101,11 @@ impl Worker {
     /// Runs tasks until the goal is reached. The thread has entered the context of this worker and
     /// its reactor.
     pub(crate) fn run<G: Goal>(&mut self, goal: &mut G) -> G::Output {
+        self.show_up();
         loop {
             if goal.is_due() {
                 self.begin_poll();
+                self.post.run_root();
                 if let Some(output) = goal.check() {
                     self.end_search();
                     return output;
@@ -121,6 +127,7 @@ impl Worker {
                 return true;
             };
             self.prepare();
+            self.post.run(&task);
             let yielded = task.run();
             if left == 0 {
                 // None is kept in hand, as the goal may take its time.
@@ -157,6 +164,16 @@ impl Worker {
     fn begin_poll(&mut self) {
         self.polls = self.polls.wrapping_add(1);
         self.lane.begin_poll(self.polls);
+    }
+
+    /// Has the watch see that the worker is awake, and so what it runs.
+    #[inline]
+    fn show_up(&mut self) {
+        if let Some(watch) = &self.shared.watch {
+            self.polls = self.polls.wrapping_add(1);
+            self.lane.begin_poll(self.polls);
+            watch.rouse();
+        }
     }
 
     /// What was ready when I/O was looked at last has had its turn: looks at I/O again if that is
@@ -311,6 +328,7 @@ impl Worker {
             self.shared.hooks.unpark.call();
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
+        self.show_up();
         if is_work_seen && !self.is_searching && !self.is_alone {
             self.shared.idle.resume_search();
             self.is_searching = true;

@@ -27,32 +27,37 @@ pub(crate) struct Claim {
     helpers: Mutex<()>,
 }
 
-/// The right of the owner; given up when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Claimed<'a>(&'a AtomicBool);
-
-/// The right of another thread; given up when it is dropped. The fields are dropped in this order.
+/// The right of another thread than the owner; given up when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Borrowed<'a> {
-    _right: Claimed<'a>,
+    claim: &'a Claim,
     _lock: MutexGuard<'a, ()>,
 }
 
 impl Claim {
     /// Takes the right for the owner, of whom there is one at a time; waits for whoever else has it.
+    ///
+    /// It is to be [given up](Claim::give_up). An owner that fails or panics instead still has it when
+    /// it comes again, and keeps others away until then.
+    // There is no guard to drop, for the sake of the instructions that it would take.
     #[inline(always)]
-    pub(crate) fn take(&self) -> Claimed<'_> {
-        match self.take_free() {
-            Some(claimed) => claimed,
-            None => self.take_from_helper(),
+    pub(crate) fn take(&self) {
+        if !self.take_free() {
+            self.take_from_helper();
         }
     }
 
+    /// Gives up the right of the owner.
+    #[inline(always)]
+    pub(crate) fn give_up(&self) {
+        self.is_taken.store(false, Ordering::Release);
+    }
+
     #[cold]
-    fn take_from_helper(&self) -> Claimed<'_> {
+    fn take_from_helper(&self) {
         let _no_helper = self.helpers.lock();
-        self.take_free()
-            .expect("an owner claims what itself has claimed already")
+        // If that fails, it has been the owner's all the time.
+        let _ = self.take_free();
     }
 
     /// Takes the right for another thread than the owner, unless somebody has it.
@@ -62,28 +67,26 @@ impl Claim {
             return None;
         }
         let lock = self.helpers.try_lock()?;
-        let right = self.take_free()?;
-        Some(Borrowed {
-            _right: right,
+        self.take_free().then(|| Borrowed {
+            claim: self,
             _lock: lock,
         })
     }
 
     /// Takes the right if nobody has it. Acquires what whoever had it last has left.
     #[inline(always)]
-    fn take_free(&self) -> Option<Claimed<'_>> {
+    fn take_free(&self) -> bool {
         let (order, otherwise) = (Ordering::Acquire, Ordering::Relaxed);
         self.is_taken
             .compare_exchange(false, true, order, otherwise)
             .is_ok()
-            .then(|| Claimed(&self.is_taken))
     }
 }
 
-impl Drop for Claimed<'_> {
-    #[inline(always)]
+impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        // Before the lock, for which an owner may wait.
+        self.claim.give_up();
     }
 }
 
@@ -170,14 +173,14 @@ mod loom_models {
 
         /// A turn of the owner, which waits.
         fn turn(&self) {
-            let claimed = self.claim.take();
+            self.claim.take();
             let events = self.dispatch(|| {
                 let may_block = self.word.begin_wait();
                 let events = self.enter_kernel(may_block);
                 self.word.end_wait();
                 events
             });
-            drop(claimed);
+            self.claim.give_up();
             self.wake(events);
         }
 

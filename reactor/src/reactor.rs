@@ -142,10 +142,12 @@ impl Reactor {
         if shared.paused.is_some() {
             return self.turn_paused(timeout);
         }
-        let claimed = shared.poller.claim();
+        let claim = shared.poller.claim();
+        claim.take();
+        // After an error it stays taken, until the owner comes again: nobody else could do better.
         let notified = shared.wait(&mut self.events, timeout)?;
         let timers = shared.hand_out(&self.events, Moment::now, &mut self.wakes);
-        drop(claimed);
+        claim.give_up();
         self.wakes.wake_all();
         Ok(Turn {
             events: self.events.len(),
@@ -192,10 +194,11 @@ impl Reactor {
     /// clock.
     fn look(&mut self, (now, end): (Moment, Moment)) -> io::Result<Turn> {
         let shared = &*self.handle.0;
-        let claimed = shared.poller.claim();
+        let claim = shared.poller.claim();
+        claim.take();
         let notified = shared.poller.wait_until(&mut self.events, now, end)?;
         let timers = shared.hand_out(&self.events, || shared.now(), &mut self.wakes);
-        drop(claimed);
+        claim.give_up();
         self.wakes.wake_all();
         Ok(Turn {
             events: self.events.len(),
@@ -209,7 +212,8 @@ impl Reactor {
         let Self { handle, wakes, .. } = self;
         let shared = &*handle.0;
         let mut turn = Turn::default();
-        let claimed = shared.poller.claim();
+        let claim = shared.poller.claim();
+        claim.take();
         if let Some(clock) = shared.paused() {
             match step {
                 Step::ToTimer(moment) => {
@@ -222,7 +226,7 @@ impl Reactor {
                 }
             }
         }
-        drop(claimed);
+        claim.give_up();
         wakes.wake_all();
         turn
     }
@@ -330,7 +334,7 @@ impl Handle {
     /// What the system says.
     pub fn try_turn(&self) -> io::Result<Option<Turn>> {
         let shared = &*self.0;
-        let Some(claimed) = shared.poller.try_claim() else {
+        let Some(claimed) = shared.poller.claim().try_take() else {
             return Ok(None);
         };
         let (mut events, mut wakes) = (Events::new(), Wakes::default());
@@ -441,12 +445,7 @@ impl Shared {
     /// Collects the wakers that the events and the timers that are due concern; returns how many
     /// timers are. For a caller who has the claim.
     #[inline(always)]
-    fn hand_out(
-        &self,
-        events: &Events,
-        now: impl FnOnce() -> Moment,
-        wakes: &mut Wakes,
-    ) -> usize {
+    fn hand_out(&self, events: &Events, now: impl FnOnce() -> Moment, wakes: &mut Wakes) -> usize {
         self.dispatch(events, wakes);
         self.deadlines.expire(now, wakes)
     }

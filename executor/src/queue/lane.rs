@@ -201,7 +201,6 @@ impl<T: Pointer> Lane<T> {
     }
 
     /// Returns how often the worker has begun to run something, twice that, and 1 if it is at it.
-    #[allow(dead_code, reason = "for the watch over stuck workers")]
     pub(crate) fn polls(&self) -> usize {
         self.polls.0.load(Ordering::Relaxed)
     }

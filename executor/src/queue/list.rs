@@ -1,7 +1,7 @@
 //! The tasks that are alive.
 
 use crate::sync::Mutex;
-use crate::task::{Slot, Task};
+use crate::task::{Origin, Slot, Task};
 use slab::Slab;
 
 /// Owns the tasks of a runtime or of a thread, so that they can be ended.
@@ -50,6 +50,22 @@ impl TaskList {
         let tasks = std::mem::take(&mut alive.tasks);
         drop(alive);
         drop(tasks);
+    }
+
+    /// Names the task with this key.
+    pub(crate) fn origin(&self, key: u32) -> Option<Origin> {
+        self.0.lock().tasks.get(key as usize).map(Task::origin)
+    }
+
+    /// Counts the tasks that are ready and wait for a thread, and names some.
+    pub(crate) fn waiting(&self, most_named: usize) -> (usize, Vec<Origin>) {
+        let alive = self.0.lock();
+        let waiting = || alive.tasks.iter().filter(|(_, task)| task.is_waiting());
+        let named = waiting().take(most_named);
+        (
+            waiting().count(),
+            named.map(|(_, task)| task.origin()).collect(),
+        )
     }
 
     /// Returns how many tasks are alive.

@@ -12,6 +12,7 @@ use crate::idle::Idle;
 use crate::queue::{Own, SharedQueue};
 use crate::sync::Mutex;
 use crate::task::Runnable;
+use crate::watch::{Hook as StallHook, Post, Stall, Watch};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -42,6 +43,7 @@ pub struct Builder {
     task_panic: TaskPanic,
     affinity: Affinity,
     is_stealing: bool,
+    on_stall: Option<StallHook>,
 }
 
 impl Default for Builder {
@@ -74,6 +76,7 @@ impl Builder {
             task_panic: TaskPanic::default(),
             affinity: Affinity::default(),
             is_stealing: true,
+            on_stall: None,
         }
     }
 
@@ -407,6 +410,30 @@ impl Builder {
         self
     }
 
+    /// Has `hook` told of each worker that runs one thing for more than some 10 milliseconds: once
+    /// when that is noticed, and once [when it is over](Stall::is_over).
+    ///
+    /// It is called on the thread that helps where a worker is stuck, so that while it runs nobody
+    /// does. A panic of it goes no further. Without a hook there is such a thread as well, but not
+    /// with one worker, where it could do nothing but tell.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder()
+    ///     .on_stall(|stall| eprintln!("{stall}"))
+    ///     .build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_stall(mut self, hook: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
+        self.on_stall = Some(StallHook::new(hook));
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
@@ -451,6 +478,8 @@ impl Builder {
             hooks: self.hooks.clone(),
             panics: Panics::new(self.task_panic),
             pool: Arc::new(Pool::new(self.thread_names.clone(), self.blocking)),
+            posts: (0..workers).map(|_| Arc::new(Post::new())).collect(),
+            watch: Watch::new(workers, self.on_stall.clone()),
             lifecycle: Arc::default(),
             stopping: AtomicBool::new(false),
         });
@@ -467,6 +496,9 @@ impl Builder {
             } else {
                 self.start_worker(&shared, index, reactor, own)?;
             }
+        }
+        if shared.watch.is_some() {
+            self.start_watch(&shared)?;
         }
         Ok(runtime)
     }
@@ -514,6 +546,19 @@ impl Builder {
         } else {
             Reactor::with_poller(poller)
         })
+    }
+
+    fn start_watch(&self, shared: &Arc<Shared>) -> io::Result<()> {
+        let name = self.thread_names.of_watch();
+        let runtime = shared.clone();
+        shared.lifecycle.start_watch();
+        let started = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || thread::run_watch(runtime));
+        if started.is_err() {
+            shared.lifecycle.end();
+        }
+        started.map(drop)
     }
 
     fn start_worker(

@@ -21,7 +21,7 @@ pub(super) fn belongs_to(runtime: *const Shared) -> bool {
     ptr::eq(OWNER.get(), runtime)
 }
 
-/// Counts worker threads from start to end.
+/// Counts worker threads from start to end, and the watch over them, which runs no tasks.
 ///
 /// They stop together: each waits for the others to have run their last task, so that no future is
 /// dropped while another worker could still be waiting for it in a blocking call.
@@ -45,6 +45,11 @@ impl Lifecycle {
         let mut threads = self.threads.lock();
         threads.running += 1;
         threads.alive += 1;
+    }
+
+    /// The watch is about to start.
+    pub(super) fn start_watch(&self) {
+        self.threads.lock().alive += 1;
     }
 
     /// A thread runs no more tasks; waits for the others. Returns whether it is the last one.
@@ -72,9 +77,9 @@ impl Lifecycle {
         self.end();
     }
 
-    /// Says whether no thread is alive.
-    pub(super) fn is_over(&self) -> bool {
-        self.threads.lock().alive == 0
+    /// Says whether no thread runs tasks.
+    pub(super) fn is_idle(&self) -> bool {
+        self.threads.lock().running == 0
     }
 
     /// Waits until no thread is alive, or until `deadline`; says whether it came to that.
@@ -105,7 +110,8 @@ mod tests {
         lifecycle.start();
         lifecycle.give_up();
         assert!(lifecycle.stop_together(), "there is nobody else");
-        assert!(!lifecycle.is_over());
+        assert!(lifecycle.is_idle());
+        assert!(!lifecycle.wait_until(Some(Instant::now())));
         lifecycle.end();
         let limit = Instant::now() + Duration::from_secs(10);
         assert!(lifecycle.wait_until(Some(limit)));

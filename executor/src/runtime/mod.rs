@@ -23,6 +23,7 @@ use crate::place::Place;
 use crate::queue::{Lane, SharedQueue, TaskList};
 use crate::sync::Mutex;
 use crate::task::{Runnable, Schedule, Slot, Task};
+use crate::watch::{Post, Watch};
 use hooks::Hooks;
 use lifecycle::{Lifecycle, belongs_to};
 use panics::Panics;
@@ -248,6 +249,10 @@ pub(crate) struct Shared {
     /// The seat of the worker that is whoever calls `block_on`: worker 0.
     pub(crate) seat: Mutex<Option<Seat>>,
     pub(crate) pool: Arc<Pool>,
+    /// What each worker runs, for the reports of the watch.
+    pub(crate) posts: Box<[Arc<Post>]>,
+    /// What helps when a worker is stuck; nothing where it could not help.
+    pub(crate) watch: Option<Watch>,
     lifecycle: Arc<Lifecycle>,
     stopping: AtomicBool,
 }
@@ -300,10 +305,17 @@ impl Shared {
     /// Moves all that `worker` has ready and that may move to where the others find it.
     ///
     /// For a worker that is stuck in a poll; see [`Lane::polls`].
-    #[allow(dead_code, reason = "for the watch over stuck workers")]
     pub(crate) fn take_over(&self, worker: usize) {
         if self.lanes[worker].move_all(&self.queue) {
             self.wake_one();
+        }
+    }
+
+    /// Wakes a sleeping worker, whether or not one is looking for work.
+    pub(crate) fn wake_any(&self) {
+        let claimed = (0..self.workers.len()).find(|worker| self.idle.claim(*worker));
+        if let Some(worker) = claimed {
+            self.notify(worker);
         }
     }
 
@@ -331,7 +343,10 @@ impl Shared {
         for worker in 0..self.workers.len() {
             self.wake_worker(worker);
         }
-        if self.lifecycle.is_over() {
+        if let Some(watch) = &self.watch {
+            watch.stop();
+        }
+        if self.lifecycle.is_idle() {
             self.end_tasks();
         }
     }

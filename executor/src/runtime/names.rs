@@ -49,11 +49,19 @@ impl ThreadNames {
 
     /// Names a thread of `spawn_blocking`.
     pub(crate) fn of_blocking(&self, number: usize) -> String {
-        let name = match self {
+        format!("{}-blocking-{number}", self.base())
+    }
+
+    /// Names the thread of the watch.
+    pub(super) fn of_watch(&self) -> String {
+        format!("{}-watch", self.base())
+    }
+
+    fn base(&self) -> &str {
+        match self {
             Self::Numbered(name) => name,
             Self::Function(_) => DEFAULT,
-        };
-        format!("{name}-blocking-{number}")
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::context::{self, Context, Queues};
 use crate::pinned::Pinned;
 use crate::queue::Own;
 use crate::task::Runnable;
+use crate::watch::Tenant;
 use crate::worker::{Goal, Worker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,6 +29,10 @@ pub(super) fn run(
     }
     let pinned = Pinned::new();
     pinned.arrive(&shared, index);
+    shared.posts[index].settle(Tenant {
+        pinned: Arc::downgrade(&pinned),
+        ..Tenant::default()
+    });
     let handle = reactor.handle().clone();
     let mut worker = Worker::new(shared.clone(), index, pinned.clone(), reactor);
     let context = Context {
@@ -50,6 +55,16 @@ pub(super) fn run(
         });
     });
     drop((context, worker, handle, pinned, shared));
+}
+
+/// What the thread of the watch does, from beginning to end.
+pub(super) fn run_watch(shared: Arc<Shared>) {
+    let _ending = Ending(shared.lifecycle.clone());
+    belong_to(Arc::as_ptr(&shared));
+    if let Some(watch) = &shared.watch {
+        watch.run(&shared);
+    }
+    drop(shared);
 }
 
 /// Ends the part of a thread in the life of the runtime, also if it panics.

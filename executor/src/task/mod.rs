@@ -46,7 +46,7 @@ pub use error::JoinError;
 pub use id::Id;
 pub use join::JoinHandle;
 pub use local::{TaskLocal, TaskLocalError, TaskLocalFuture};
-pub(crate) use runnable::{Runnable, Task};
+pub(crate) use runnable::{Origin, Runnable, Task};
 
 /// Where tasks go.
 ///

@@ -1,12 +1,13 @@
 //! The two sides of a task that its executor holds: the right to run it, and the duty to end it.
 
 use std::mem::ManuallyDrop;
+use std::panic::Location;
 
 use std::ptr::NonNull;
 
 use super::reference::Reference;
 use super::state::ToClaimed;
-use super::{PLACED, Slot};
+use super::{Id, Name, PLACED, Slot};
 use crate::queue::Pointer;
 
 /// The right to poll a task once; at most one exists for each task.
@@ -34,6 +35,14 @@ impl Runnable {
     }
 }
 
+impl Runnable {
+    /// Returns the key of the task in its list.
+    #[inline(always)]
+    pub(crate) fn key(&self) -> u32 {
+        self.0.header().slot().key
+    }
+}
+
 impl Pointer for Runnable {
     #[inline(always)]
     fn into_pointer(self) -> NonNull<()> {
@@ -46,6 +55,14 @@ impl Pointer for Runnable {
         // the caller promises.
         Self(unsafe { Reference::from_raw(pointer.cast()) })
     }
+}
+
+/// A task for people: its number, its name if it has one, and the call that spawned it.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) id: Id,
+    pub(crate) name: Option<Name>,
+    pub(crate) spawned_at: &'static Location<'static>,
 }
 
 /// A task as its executor knows it, kept in the list of those that are alive.
@@ -70,6 +87,21 @@ impl Task {
     /// This must be done before the task is shared: before its runnable is queued.
     pub(crate) fn set_slot(&self, slot: Slot) {
         self.0.header().set_slot(slot);
+    }
+
+    /// Says which task it is, and by which call it was spawned.
+    pub(crate) fn origin(&self) -> Origin {
+        let header = self.0.header();
+        Origin {
+            id: header.id,
+            name: self.0.name().cloned(),
+            spawned_at: header.spawned_at,
+        }
+    }
+
+    /// Says whether the task is ready and waits for a thread.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.0.state().is_waiting()
     }
 
     /// Turns the owner's side into a mere reference, for a task that is complete or about to be.

@@ -164,6 +164,11 @@ impl State {
         self.0.load(Acquire) & COMPLETE != 0
     }
 
+    /// Says whether a runnable waits for a thread; for those who only want to tell.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.0.load(Relaxed) & (NOTIFIED | RUNNING | COMPLETE) == NOTIFIED
+    }
+
     /// Says whether the join handle is gone for good.
     pub(super) fn is_detached(&self) -> bool {
         self.0.load(Relaxed) & HANDLE == 0

@@ -50,7 +50,7 @@ pub(crate) use kqueue::Trigger;
 pub use mechanism::Features;
 pub(crate) use mechanism::Mechanism;
 
-use crate::claim::{Borrowed, Claim, Claimed};
+use crate::claim::Claim;
 use crate::clock::Moment;
 use crate::notifier::Notifier;
 pub(crate) use event::Flags;
@@ -302,16 +302,11 @@ impl Poller {
         Ok(events.len())
     }
 
-    /// Takes the right to wait, for the one thread that waits as a matter of course; waits itself for
+    /// Returns the right to wait: taken by the one thread that waits as a matter of course, or by
     /// another one that looks in its place.
     #[inline(always)]
-    pub(crate) fn claim(&self) -> Claimed<'_> {
-        self.claim.take()
-    }
-
-    /// Takes the right to wait, for any other thread, unless somebody has it.
-    pub(crate) fn try_claim(&self) -> Option<Borrowed<'_>> {
-        self.claim.try_take()
+    pub(crate) fn claim(&self) -> &Claim {
+        &self.claim
     }
 
     /// Waits as [`wait`](Poller::wait) does, for a caller who has the claim, until `deadline`, which is not waited for at all if
