@@ -36,6 +36,8 @@ pub(crate) struct Deadlines {
     timers: Mutex<Timers>,
     earliest: AtomicU64,
     waiting_until: AtomicU64,
+    /// `earliest` is the beginning of time for good.
+    is_looked_at_always: bool,
 }
 
 impl Default for Deadlines {
@@ -44,11 +46,34 @@ impl Default for Deadlines {
             timers: Mutex::default(),
             earliest: AtomicU64::new(Moment::NEVER.to_bits()),
             waiting_until: AtomicU64::new(Moment::START.to_bits()),
+            is_looked_at_always: false,
         }
     }
 }
 
 impl Deadlines {
+    /// Makes one that never says that there is nothing for the waiting thread in it, nor lets it
+    /// wait: for a paused clock, which has to be moved in its stead. So the real one has nothing to
+    /// do with that.
+    pub(crate) fn looked_at_always() -> Self {
+        Self {
+            earliest: AtomicU64::new(Moment::START.to_bits()),
+            is_looked_at_always: true,
+            ..Self::default()
+        }
+    }
+
+    /// Says whether there is no timer; any thread may set one at any time.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.earliest() == Moment::NEVER
+    }
+
+    /// Returns the earliest deadline, by a look at the timers.
+    pub(crate) fn earliest_of_all(&self) -> Moment {
+        self.timers.lock().next_deadline()
+    }
+
     /// Has `waker` woken at `deadline`.
     #[inline]
     pub(crate) fn insert(&self, deadline: Moment, waker: Waker) -> (TimerKey, Insertion) {
@@ -141,6 +166,9 @@ impl Deadlines {
 
     /// Writes the earliest deadline down for those without the lock.
     fn note_earliest(&self, timers: &Timers) {
+        if self.is_looked_at_always {
+            return;
+        }
         let earliest = timers.next_deadline().to_bits();
         self.earliest.store(earliest, Ordering::Relaxed);
     }

@@ -111,7 +111,10 @@ impl Reactor {
             poller,
             features,
             registry: Mutex::default(),
-            deadlines: Deadlines::default(),
+            deadlines: match paused {
+                None => Deadlines::default(),
+                Some(_) => Deadlines::looked_at_always(),
+            },
             attended: AtomicBool::new(true),
             paused,
         };
@@ -139,72 +142,82 @@ impl Reactor {
     #[inline(always)]
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
         let shared = &*self.handle.0;
-        if shared.paused.is_some() {
-            return self.turn_paused(timeout);
-        }
         let claim = shared.poller.claim();
         claim.take();
         // After an error it stays taken, until the owner comes again: nobody else could do better.
         let notified = shared.wait(&mut self.events, timeout)?;
-        let timers = shared.hand_out(&self.events, Moment::now, &mut self.wakes);
+        shared.dispatch(&self.events, &mut self.wakes);
+        if !shared.deadlines.is_empty() {
+            return self.turn_timers(timeout, notified);
+        }
         claim.give_up();
         self.wakes.wake_all();
         Ok(Turn {
             events: self.events.len(),
-            timers,
+            timers: 0,
             notified,
         })
     }
 
-    /// As [`turn`](Reactor::turn), where the clock is paused.
+    /// Completes a turn where there are timers, or may be, and gives up the claim.
+    #[inline(never)]
+    fn turn_timers(&mut self, timeout: Option<Duration>, notified: bool) -> io::Result<Turn> {
+        let found = self.wake(notified);
+        let may_wait = timeout != Some(Duration::ZERO);
+        if self.handle.0.paused.is_some() && may_wait && found == Turn::default() {
+            self.turn_paused(timeout)
+        } else {
+            Ok(found)
+        }
+    }
+
+    /// Takes in what is due, gives up the claim, and wakes all that are concerned.
+    fn wake(&mut self, notified: bool) -> Turn {
+        let shared = &*self.handle.0;
+        let timers = shared.deadlines.expire(|| shared.now(), &mut self.wakes);
+        shared.poller.claim().give_up();
+        self.wakes.wake_all();
+        Turn {
+            events: self.events.len(),
+            timers,
+            notified,
+        }
+    }
+
+    /// Moves a paused clock, or waits until something comes, if there is nothing now.
     #[cold]
     fn turn_paused(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
         // Before the look at notifications, by rule 4 of paused clocks.
         let is_held = self.clock().is_held();
-        let now = (Moment::START, Moment::START);
-        let found = self.look(now)?;
-        if timeout == Some(Duration::ZERO) || found != Turn::default() {
+        let found = self.look(Moment::START, Moment::START)?;
+        if found != Turn::default() {
             return Ok(found);
         }
         let shared = &*self.handle.0;
-        let earliest = shared.deadlines.earliest();
+        let earliest = shared.deadlines.earliest_of_all();
         let moves_by_itself = !is_held && !shared.is_waited_for();
         if let Some(step) = self.clock().next_step(earliest, moves_by_itself) {
             return Ok(self.step(step));
         }
-        let limit = match timeout {
+        // Who sets a timer meanwhile ends the wait.
+        let (now, end) = match timeout {
             None => (Moment::START, Moment::NEVER),
             Some(timeout) => {
                 let now = Moment::now();
                 (now, now.saturating_add(timeout))
             }
         };
-        let deadlines = &shared.deadlines;
-        if deadlines.begin_wait(Moment::NEVER) != earliest {
-            // Another thread has set a timer, for which the time may have to move.
-            deadlines.end_wait();
-            return Ok(found);
-        }
-        let found = self.look(limit);
-        self.handle.0.deadlines.end_wait();
-        found
+        self.look(now, end)
     }
 
-    /// Waits from now until the end of a time, and takes in what is there, without moving a paused
-    /// clock.
-    fn look(&mut self, (now, end): (Moment, Moment)) -> io::Result<Turn> {
+    /// Waits until `end`, and takes in what is there, without moving a paused clock.
+    fn look(&mut self, now: Moment, end: Moment) -> io::Result<Turn> {
         let shared = &*self.handle.0;
         let claim = shared.poller.claim();
         claim.take();
         let notified = shared.poller.wait_until(&mut self.events, now, end)?;
-        let timers = shared.hand_out(&self.events, || shared.now(), &mut self.wakes);
-        claim.give_up();
-        self.wakes.wake_all();
-        Ok(Turn {
-            events: self.events.len(),
-            timers,
-            notified,
-        })
+        shared.dispatch(&self.events, &mut self.wakes);
+        Ok(self.wake(notified))
     }
 
     /// Moves a paused clock.
@@ -252,7 +265,11 @@ impl Reactor {
     /// To be asked just before each such wait: the descriptor becomes readable when another thread
     /// makes a timer that is earlier than what was returned last.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let deadline = self.handle.0.deadlines.begin_wait(Moment::NEVER);
+        let shared = &*self.handle.0;
+        let deadline = match shared.paused() {
+            None => shared.deadlines.begin_wait(Moment::NEVER),
+            Some(_) => shared.deadlines.earliest_of_all(),
+        };
         deadline.to_instant()
     }
 
@@ -339,7 +356,8 @@ impl Handle {
         };
         let (mut events, mut wakes) = (Events::new(), Wakes::default());
         shared.poller.look(&mut events)?;
-        let timers = shared.hand_out(&events, || shared.now(), &mut wakes);
+        shared.dispatch(&events, &mut wakes);
+        let timers = shared.deadlines.expire(|| shared.now(), &mut wakes);
         drop(claimed);
         wakes.wake_all();
         Ok(Some(Turn {
@@ -414,7 +432,7 @@ impl Shared {
     /// has the claim.
     #[inline(always)]
     fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
-        let (now, limit) = match timeout {
+        let (mut now, limit) = match timeout {
             None => (Moment::START, Moment::NEVER),
             Some(Duration::ZERO) => {
                 return self.poller.wait_until(events, Moment::START, Moment::START);
@@ -425,12 +443,11 @@ impl Shared {
             }
         };
         let until = self.deadlines.begin_wait(limit);
-        let waited = if until == limit {
-            self.poller.wait_until(events, now, limit)
-        } else {
-            self.poller.wait_for_timer(events, until)
-        };
-        match waited {
+        if until != limit {
+            // A timer's; or, where the clock is paused, none to wait for.
+            now = Moment::NEVER;
+        }
+        match self.poller.wait_until(events, now, until) {
             Ok(notified) => {
                 self.deadlines.end_wait();
                 Ok(notified)
@@ -440,14 +457,6 @@ impl Shared {
                 Err(error)
             }
         }
-    }
-
-    /// Collects the wakers that the events and the timers that are due concern; returns how many
-    /// timers are. For a caller who has the claim.
-    #[inline(always)]
-    fn hand_out(&self, events: &Events, now: impl FnOnce() -> Moment, wakes: &mut Wakes) -> usize {
-        self.dispatch(events, wakes);
-        self.deadlines.expire(now, wakes)
     }
 
     /// Hands each event to its source. The registry is not locked while the source is.
@@ -567,9 +576,9 @@ impl Shared {
             .is_some()
     }
 
-    /// Ends a wait that would last beyond a timer.
+    /// Ends a wait that would last beyond a timer; a paused clock may have to move for any.
     fn complete_timer(&self, insertion: Insertion) {
-        if insertion == Insertion::EndsWait {
+        if insertion == Insertion::EndsWait || self.paused.is_some() {
             self.notify();
         }
     }

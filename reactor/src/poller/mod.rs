@@ -311,6 +311,9 @@ impl Poller {
 
     /// Waits as [`wait`](Poller::wait) does, for a caller who has the claim, until `deadline`, which is not waited for at all if
     /// it is not after `now`. Returns whether a notification ended the wait.
+    ///
+    /// If `now` is [`Moment::NEVER`], it is not known yet, and the deadline is a timer's: it is hit
+    /// more closely, at the price of a second visit to the kernel now and then.
     #[inline(always)]
     pub(crate) fn wait_until(
         &self,
@@ -321,24 +324,8 @@ impl Poller {
         if deadline == Moment::NEVER {
             self.wait_for_ever(events)
         } else {
-            self.wait_for_a_time(events, now, deadline, |timeout| timeout)
+            self.wait_for_a_time(events, now, deadline)
         }
-    }
-
-    /// Waits as [`wait_until`](Poller::wait_until) does, from now on, and hits `deadline` more
-    /// closely, at the price of a second visit to the kernel now and then.
-    ///
-    /// The kernel ends a wait at any time between the one that was asked for and one that is later
-    /// by the slack of the thread: mostly at the end of that, and earlier if it has something else
-    /// to do then. So what is asked for is earlier by the slack.
-    #[inline(never)]
-    pub(crate) fn wait_for_timer(&self, events: &mut Events, deadline: Moment) -> io::Result<bool> {
-        self.wait_for_a_time(events, Moment::now(), deadline, |timeout| {
-            match timeout.checked_sub(self.mechanism.slack(timeout)) {
-                Some(Duration::ZERO) | None => timeout,
-                Some(aimed) => aimed,
-            }
-        })
     }
 
     #[inline(always)]
@@ -359,11 +346,15 @@ impl Poller {
         events: &mut Events,
         mut now: Moment,
         deadline: Moment,
-        aim: impl Fn(Duration) -> Duration,
     ) -> io::Result<bool> {
+        let is_timer = now == Moment::NEVER;
+        if is_timer {
+            now = Moment::now();
+        }
         loop {
             let timeout = deadline.saturating_since(now);
-            let interrupted = match self.visit(events, Some(aim(timeout)))? {
+            let asked = if is_timer { self.aim(timeout) } else { timeout };
+            let interrupted = match self.visit(events, Some(asked))? {
                 Ended::Notified => return Ok(true),
                 Ended::InTime => false,
                 Ended::Interrupted => true,
@@ -392,6 +383,18 @@ impl Poller {
             // What was ready is ready still.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             looked => looked,
+        }
+    }
+
+    /// Returns what to ask the kernel for, to wait for `timeout`.
+    ///
+    /// The kernel ends a wait at any time between the one that was asked for and one that is later
+    /// by the slack of the thread: mostly at the end of that, and earlier if it has something else
+    /// to do then. So what is asked for is earlier by the slack.
+    fn aim(&self, timeout: Duration) -> Duration {
+        match timeout.checked_sub(self.mechanism.slack(timeout)) {
+            Some(Duration::ZERO) | None => timeout,
+            Some(aimed) => aimed,
         }
     }
 
