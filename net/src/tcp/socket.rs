@@ -38,7 +38,21 @@ impl Socket {
     /// Reads what is there.
     #[inline]
     pub(super) fn receive(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
-        let count = retry(|| (&self.stream).read(space))?;
+        match (&self.stream).read(space) {
+            Ok(count) => Ok(self.taken(count, space.len())),
+            Err(error) => self.receive_after(error, space),
+        }
+    }
+
+    /// Kept apart, so that a read that succeeds costs no look at errors.
+    #[cold]
+    #[inline(never)]
+    fn receive_after(&self, error: io::Error, space: &mut [u8]) -> io::Result<Taken<usize>> {
+        let mut first = Some(error);
+        let count = retry(|| match first.take() {
+            Some(error) => Err(error),
+            None => (&self.stream).read(space),
+        })?;
         Ok(self.taken(count, space.len()))
     }
 
@@ -62,7 +76,21 @@ impl Socket {
 
     #[inline]
     pub(super) fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
-        let sent = retry(|| (&self.stream).write(bytes));
+        match (&self.stream).write(bytes) {
+            Ok(count) => Ok(Taken::Some(count)),
+            Err(error) => self.send_after(error, bytes),
+        }
+    }
+
+    /// Kept apart as for reading.
+    #[cold]
+    #[inline(never)]
+    fn send_after(&self, error: io::Error, bytes: &[u8]) -> io::Result<Taken<usize>> {
+        let mut first = Some(error);
+        let sent = retry(|| match first.take() {
+            Some(error) => Err(error),
+            None => (&self.stream).write(bytes),
+        });
         sent.map(Taken::Some).map_err(while_connecting)
     }
 
