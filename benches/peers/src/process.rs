@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a case may take, beyond what it was asked to.
-const LIMIT: Duration = Duration::from_secs(120);
+/// How long a case may take under a tool that counts.
+const COUNTED: Duration = Duration::from_secs(120);
 
 /// Runs a program and returns what it prints, or why there is nothing.
 ///
@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 ///
 /// The program can't be started, fails, or takes too long; the last line that it wrote to standard
 /// error stands in the text.
-pub fn output(command: &mut Command) -> Result<String, String> {
+pub fn output(command: &mut Command, limit: Duration) -> Result<String, String> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -26,10 +26,10 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     let status = loop {
         match child.try_wait().map_err(|error| error.to_string())? {
             Some(status) => break status,
-            None if start.elapsed() > LIMIT => {
+            None if start.elapsed() > limit => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("took more than {} s", LIMIT.as_secs()));
+                return Err(format!("took more than {} s", limit.as_secs()));
             }
             None => std::thread::sleep(Duration::from_millis(5)),
         }
@@ -73,7 +73,7 @@ pub fn instructions(program: &Path, arguments: &[String]) -> Result<f64, String>
         .arg(format!("--callgrind-out-file={}", counts.display()))
         .arg(program)
         .args(arguments);
-    let outcome = output(&mut command).map(|_| read_and_remove(&counts));
+    let outcome = output(&mut command, COUNTED).map(|_| read_and_remove(&counts));
     outcome.and_then(|text| {
         let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
         total
@@ -100,7 +100,7 @@ fn by_perf(program: &Path, arguments: &[String]) -> Result<f64, String> {
         .arg(&counts)
         .arg(program)
         .args(arguments);
-    let outcome = output(&mut command).map(|_| read_and_remove(&counts));
+    let outcome = output(&mut command, COUNTED).map(|_| read_and_remove(&counts));
     outcome.and_then(|text| {
         let line = text.lines().find(|line| line.contains("sys_enter"));
         let count = line.and_then(|line| line.split(',').next());
@@ -118,7 +118,7 @@ fn by_strace(program: &Path, arguments: &[String]) -> Result<f64, String> {
         .arg(&counts)
         .arg(program)
         .args(arguments);
-    let outcome = output(&mut command).map(|_| read_and_remove(&counts));
+    let outcome = output(&mut command, COUNTED).map(|_| read_and_remove(&counts));
     outcome.and_then(|text| {
         let line = text.lines().rfind(|line| line.ends_with(" total"));
         let count = line.and_then(|line| line.split_whitespace().nth(3));

@@ -1,4 +1,8 @@
 //! monoio: a thread of its own, on `io_uring` where the system has it, else on epoll.
+//!
+//! A task that wakes itself runs again before all others, and the system is asked for what is ready
+//! only when no task is. So the situations with a task that always yields or wakes itself do not
+//! end here.
 
 use crate::clock;
 use ::monoio::io::{AsyncReadRent, AsyncWriteRentExt};

@@ -125,6 +125,9 @@ fn run(options: &Options) -> ExitCode {
             for place in 0..runtimes.len() {
                 // Another one begins in each round.
                 let runtime = runtimes[(place + round) % runtimes.len()];
+                if found.has_failed(row, runtime) {
+                    continue;
+                }
                 found.add(
                     row,
                     runtime.name,

@@ -5,10 +5,14 @@ use crate::takes_part;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 use windlass_peers::case::Report;
 use windlass_peers::median::median;
 use windlass_peers::process;
 use windlass_peers::runtimes::Runtime;
+
+/// How long a case may take; those that take longer have starved something.
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// The program that measures a case.
 #[derive(Debug)]
@@ -47,10 +51,17 @@ impl Program {
         }
         let arguments = |count| arguments(row, runtime, count);
         match row.pass {
-            Pass::Plain => reported(Command::new(&self.path).args(arguments(count))),
+            Pass::Plain => {
+                let mut command = Command::new(&self.path);
+                let limit = match row.situation {
+                    "stuck" => LIMIT + 2 * Duration::from_millis(count),
+                    _ => LIMIT,
+                };
+                reported(command.args(arguments(count)), limit)
+            }
             Pass::Heap => {
                 let path = self.path.with_file_name("executor_memory");
-                reported(Command::new(path).args(arguments(count)))
+                reported(Command::new(path).args(arguments(count)), LIMIT)
             }
             Pass::Instructions(things) => {
                 let run = |count| process::instructions(&self.path, &arguments(count));
@@ -76,8 +87,8 @@ fn arguments(row: &Row, runtime: &Runtime, count: u64) -> Vec<String> {
         .into()
 }
 
-fn reported(command: &mut Command) -> Result<Report, String> {
-    process::output(command).map(|text| Report::parse(&text))
+fn reported(command: &mut Command, limit: Duration) -> Result<Report, String> {
+    process::output(command, limit).map(|text| Report::parse(&text))
 }
 
 /// What was found, by row, runtime and value; and what went wrong.
@@ -112,6 +123,11 @@ impl Found {
     pub(crate) fn median(&self, row: &Row, runtime: &'static str, value: &str) -> Option<f64> {
         let key = (row.name, runtime, value.to_owned());
         self.values.get(&key).map(|values| median(values))
+    }
+
+    /// Whether a runtime has failed in a row; then it need not be tried again.
+    pub(crate) fn has_failed(&self, row: &Row, runtime: &Runtime) -> bool {
+        self.failures.contains_key(&(row.name, runtime.name))
     }
 
     /// What went wrong, by row and runtime.

@@ -33,12 +33,16 @@ mod wakers;
 use clap::Parser;
 use protocol::{PRODUCERS, Protocol};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 use table::{Found, Setting};
 use windlass_peers::case::Report;
 use windlass_peers::{machine, process};
 
 /// Notifications of a case, of all producers together.
 const NOTIFICATIONS: u64 = 1_000_000;
+
+/// How long a case may take.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Measures notifications.
 #[derive(Debug, Parser)]
@@ -155,7 +159,7 @@ fn arguments(means: &str, setting: Setting, notifications: u64) -> Vec<String> {
 fn measure(means: &str, setting: Setting) -> Result<Report, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let arguments = arguments(means, setting, NOTIFICATIONS);
-    let text = process::output(Command::new(program).args(arguments))?;
+    let text = process::output(Command::new(program).args(arguments), LIMIT)?;
     Ok(Report::parse(&text))
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use windlass_peers::case::Report;
 use windlass_peers::usage::Usage;
 
@@ -44,7 +44,9 @@ pub(crate) struct Contest {
     protocol: Protocol,
     /// Notifications of each producer.
     each: u64,
-    /// Where producers and consumer begin together.
+    /// Where all meet when every thread runs.
+    ready: Barrier,
+    /// What holds the producers back until the clock runs.
     line: Barrier,
     /// Producers that have made all but their last notification.
     ended: AtomicU64,
@@ -56,6 +58,7 @@ impl Contest {
         Arc::new(Self {
             protocol,
             each,
+            ready: Barrier::new(PRODUCERS as usize + 1),
             line: Barrier::new(PRODUCERS as usize + 1),
             ended: AtomicU64::new(0),
         })
@@ -71,6 +74,7 @@ impl Contest {
     }
 
     fn produce_one(&self, means: &impl Notify) {
+        self.ready.wait();
         self.line.wait();
         for _ in 1..self.each {
             means.notify();
@@ -82,15 +86,19 @@ impl Contest {
 
     /// Starts the clock of the consumer, and lets the producers go.
     pub(crate) fn begin(&self) -> Consumer<'_> {
-        let used = Usage::now();
-        self.line.wait();
-        Consumer {
+        self.ready.wait();
+        // Until all have come to rest at the line. The clock starts before the line is crossed:
+        // this thread, which is the last to arrive, may be the last to leave as well.
+        std::thread::sleep(Duration::from_millis(10));
+        let consumer = Consumer {
             contest: self,
+            used: Usage::now(),
             start: Instant::now(),
-            used,
             seen: 0,
             taken: 0,
-        }
+        };
+        self.line.wait();
+        consumer
     }
 }
 
