@@ -1,7 +1,8 @@
 //! Means without a runtime: the consumer is a thread that blocks.
 //!
 //! What is under the lock of a condition variable is a count. When notifications may merge it
-//! stands for a flag: the consumer only looks whether it is 0.
+//! stands for a flag: the consumer only looks whether it is 0. All of them signal with the lock
+//! held, as Traffic Server did.
 
 mod pthread;
 
@@ -38,7 +39,8 @@ pub(crate) struct Std {
 
 impl Notify for Std {
     fn notify(&self) {
-        *self.count.lock().expect("no panic in here") += 1;
+        let mut count = self.count.lock().expect("no panic in here");
+        *count += 1;
         self.changed.notify_one();
     }
 }
@@ -62,7 +64,8 @@ pub(crate) struct ParkingLot {
 
 impl Notify for ParkingLot {
     fn notify(&self) {
-        *self.count.lock() += 1;
+        let mut count = self.count.lock();
+        *count += 1;
         self.changed.notify_one();
     }
 }

@@ -1,5 +1,4 @@
-//! The condition variable of the C library, used as Traffic Server does: the signal is given with
-//! the lock held.
+//! The condition variable of the C library.
 #![allow(unsafe_code)]
 
 use super::Wait;
