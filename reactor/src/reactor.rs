@@ -15,7 +15,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -116,6 +116,7 @@ impl Reactor {
             },
             attended: AtomicBool::new(true),
             paused,
+            limit: AtomicU64::new(Moment::START.to_bits()),
         };
         Self {
             handle: Handle(Arc::new(shared)),
@@ -142,10 +143,10 @@ impl Reactor {
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
         let shared = &*self.handle.0;
         let notified = shared.wait(&mut self.events, timeout)?;
-        shared.dispatch(&self.events, &mut self.wakes);
         if !shared.deadlines.is_empty() {
-            return self.turn_timers(timeout, notified);
+            return self.turn_timers(notified);
         }
+        shared.dispatch(&self.events, &mut self.wakes);
         self.wakes.wake_all();
         Ok(Turn {
             events: self.events.len(),
@@ -156,19 +157,27 @@ impl Reactor {
 
     /// Completes a turn where there are timers, or may be.
     #[inline(never)]
-    fn turn_timers(&mut self, timeout: Option<Duration>, notified: bool) -> io::Result<Turn> {
-        let found = self.wake(notified);
-        let may_wait = timeout != Some(Duration::ZERO);
-        if self.handle.0.paused.is_some() && may_wait && found == Turn::default() {
-            self.turn_paused(timeout)
-        } else {
-            Ok(found)
+    fn turn_timers(&mut self, notified: bool) -> io::Result<Turn> {
+        let found = self.take_in(notified);
+        let shared = &*self.handle.0;
+        if shared.paused.is_none() {
+            return Ok(found);
         }
+        let limit = Moment::from_bits(
+            shared
+                .limit
+                .swap(Moment::START.to_bits(), Ordering::Relaxed),
+        );
+        if limit == Moment::START || found != Turn::default() {
+            return Ok(found);
+        }
+        self.turn_paused(limit)
     }
 
-    /// Takes in what is due, and wakes all that are concerned.
-    fn wake(&mut self, notified: bool) -> Turn {
+    /// Takes in what is ready and due, and wakes all that are concerned.
+    fn take_in(&mut self, notified: bool) -> Turn {
         let shared = &*self.handle.0;
+        shared.dispatch(&self.events, &mut self.wakes);
         let timers = shared.deadlines.expire(|| shared.now(), &mut self.wakes);
         self.wakes.wake_all();
         Turn {
@@ -178,9 +187,10 @@ impl Reactor {
         }
     }
 
-    /// Moves a paused clock, or waits until something comes, if there is nothing now.
+    /// Moves a paused clock, or waits until something comes, and until `limit` by the real clock, if
+    /// there is nothing now.
     #[cold]
-    fn turn_paused(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
+    fn turn_paused(&mut self, limit: Moment) -> io::Result<Turn> {
         // Before the look at notifications, by rule 4 of paused clocks.
         let is_held = self.clock().is_held();
         let found = self.look(Moment::START, Moment::START)?;
@@ -194,22 +204,14 @@ impl Reactor {
             return Ok(self.step(step));
         }
         // Who sets a timer meanwhile ends the wait.
-        let (now, end) = match timeout {
-            None => (Moment::START, Moment::NEVER),
-            Some(timeout) => {
-                let now = Moment::now();
-                (now, now.saturating_add(timeout))
-            }
-        };
-        self.look(now, end)
+        self.look(Moment::now(), limit)
     }
 
     /// Waits until `end`, and takes in what is there, without moving a paused clock.
     fn look(&mut self, now: Moment, end: Moment) -> io::Result<Turn> {
         let shared = &*self.handle.0;
         let notified = shared.poller.wait_until(&mut self.events, now, end)?;
-        shared.dispatch(&self.events, &mut self.wakes);
-        Ok(self.wake(notified))
+        Ok(self.take_in(notified))
     }
 
     /// Moves a paused clock.
@@ -377,6 +379,8 @@ pub(crate) struct Shared {
     attended: AtomicBool,
     /// The clock, if it is not the real one.
     paused: Option<Paused>,
+    /// Until when the turn in progress may last, if it has found that out; for paused clocks.
+    limit: AtomicU64,
 }
 
 impl Shared {
@@ -397,6 +401,7 @@ impl Shared {
         if until != limit {
             // A timer's; or, where the clock is paused, none to wait for.
             now = Moment::NEVER;
+            self.limit.store(limit.to_bits(), Ordering::Relaxed);
         }
         match self.poller.wait_until(events, now, until) {
             Ok(notified) => {
