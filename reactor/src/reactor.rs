@@ -95,8 +95,8 @@ impl Reactor {
     /// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     /// let mut hour = handle.enter(|| time::sleep(Duration::from_secs(3600)));
     /// # assert!(handle.enter(|| std::future::Future::poll(std::pin::Pin::new(&mut hour), &mut context)).is_pending());
-    /// // Somebody waits for the hour; then
-    /// reactor.turn(None)?;
+    /// // Somebody waits for the hour; the turn after the one that takes note of it moves the time.
+    /// while reactor.turn(None)?.timers == 0 {}
     /// assert_eq!(handle.enter(time::now) - begin, Duration::from_secs(3600));
     /// # Ok::<(), std::io::Error>(())
     /// ```
