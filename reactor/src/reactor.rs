@@ -15,7 +15,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -96,8 +96,8 @@ impl Reactor {
     /// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     /// let mut hour = handle.enter(|| time::sleep(Duration::from_secs(3600)));
     /// # assert!(handle.enter(|| std::future::Future::poll(std::pin::Pin::new(&mut hour), &mut context)).is_pending());
-    /// // Somebody waits for the hour; then
-    /// reactor.turn(None)?;
+    /// // Somebody waits for the hour; the turn after the one that takes note of it moves the time.
+    /// while reactor.turn(None)?.timers == 0 {}
     /// assert_eq!(handle.enter(time::now) - begin, Duration::from_secs(3600));
     /// # Ok::<(), std::io::Error>(())
     /// ```
@@ -117,6 +117,7 @@ impl Reactor {
             },
             attended: AtomicBool::new(true),
             paused,
+            limit: AtomicU64::new(Moment::START.to_bits()),
         };
         Self {
             handle: Handle(Arc::new(shared)),
@@ -146,10 +147,10 @@ impl Reactor {
         claim.take();
         // After an error it stays taken, until the owner comes again: nobody else could do better.
         let notified = shared.wait(&mut self.events, timeout)?;
-        shared.dispatch(&self.events, &mut self.wakes);
         if !shared.deadlines.is_empty() {
-            return self.turn_timers(timeout, notified);
+            return self.turn_timers(notified);
         }
+        shared.dispatch(&self.events, &mut self.wakes);
         claim.give_up();
         self.wakes.wake_all();
         Ok(Turn {
@@ -161,19 +162,27 @@ impl Reactor {
 
     /// Completes a turn where there are timers, or may be, and gives up the claim.
     #[inline(never)]
-    fn turn_timers(&mut self, timeout: Option<Duration>, notified: bool) -> io::Result<Turn> {
-        let found = self.wake(notified);
-        let may_wait = timeout != Some(Duration::ZERO);
-        if self.handle.0.paused.is_some() && may_wait && found == Turn::default() {
-            self.turn_paused(timeout)
-        } else {
-            Ok(found)
+    fn turn_timers(&mut self, notified: bool) -> io::Result<Turn> {
+        let found = self.take_in(notified);
+        let shared = &*self.handle.0;
+        if shared.paused.is_none() {
+            return Ok(found);
         }
+        let limit = Moment::from_bits(
+            shared
+                .limit
+                .swap(Moment::START.to_bits(), Ordering::Relaxed),
+        );
+        if limit == Moment::START || found != Turn::default() {
+            return Ok(found);
+        }
+        self.turn_paused(limit)
     }
 
-    /// Takes in what is due, gives up the claim, and wakes all that are concerned.
-    fn wake(&mut self, notified: bool) -> Turn {
+    /// Takes in what is ready and due, gives up the claim, and wakes all that are concerned.
+    fn take_in(&mut self, notified: bool) -> Turn {
         let shared = &*self.handle.0;
+        shared.dispatch(&self.events, &mut self.wakes);
         let timers = shared.deadlines.expire(|| shared.now(), &mut self.wakes);
         shared.poller.claim().give_up();
         self.wakes.wake_all();
@@ -184,9 +193,10 @@ impl Reactor {
         }
     }
 
-    /// Moves a paused clock, or waits until something comes, if there is nothing now.
+    /// Moves a paused clock, or waits until something comes, and until `limit` by the real clock, if
+    /// there is nothing now.
     #[cold]
-    fn turn_paused(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
+    fn turn_paused(&mut self, limit: Moment) -> io::Result<Turn> {
         // Before the look at notifications, by rule 4 of paused clocks.
         let is_held = self.clock().is_held();
         let found = self.look(Moment::START, Moment::START)?;
@@ -200,14 +210,7 @@ impl Reactor {
             return Ok(self.step(step));
         }
         // Who sets a timer meanwhile ends the wait.
-        let (now, end) = match timeout {
-            None => (Moment::START, Moment::NEVER),
-            Some(timeout) => {
-                let now = Moment::now();
-                (now, now.saturating_add(timeout))
-            }
-        };
-        self.look(now, end)
+        self.look(Moment::now(), limit)
     }
 
     /// Waits until `end`, and takes in what is there, without moving a paused clock.
@@ -216,8 +219,7 @@ impl Reactor {
         let claim = shared.poller.claim();
         claim.take();
         let notified = shared.poller.wait_until(&mut self.events, now, end)?;
-        shared.dispatch(&self.events, &mut self.wakes);
-        Ok(self.wake(notified))
+        Ok(self.take_in(notified))
     }
 
     /// Moves a paused clock.
@@ -425,6 +427,8 @@ pub(crate) struct Shared {
     attended: AtomicBool,
     /// The clock, if it is not the real one.
     paused: Option<Paused>,
+    /// Until when the turn in progress may last, if it has found that out; for paused clocks.
+    limit: AtomicU64,
 }
 
 impl Shared {
@@ -446,6 +450,7 @@ impl Shared {
         if until != limit {
             // A timer's; or, where the clock is paused, none to wait for.
             now = Moment::NEVER;
+            self.limit.store(limit.to_bits(), Ordering::Relaxed);
         }
         match self.poller.wait_until(events, now, until) {
             Ok(notified) => {

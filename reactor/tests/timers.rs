@@ -201,9 +201,9 @@ fn threads_may_set_move_and_drop_timers_while_they_fire() {
                     0 => timer.reset_after(wait),
                     1 => timer.reset_after(LONG),
                     // Left to another thread to be dropped, or to fire.
-                    2 => drop(thread::scope(|scope| {
+                    2 => thread::scope(|scope| {
                         scope.spawn(move || drop(timer)).join().unwrap();
-                    })),
+                    }),
                     _ if is_over => {}
                     _ => {
                         let before = counter.count();
