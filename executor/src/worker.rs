@@ -43,6 +43,8 @@ pub(crate) struct Worker {
     queue: Arc<SharedQueue<Runnable>>,
     /// There is no other worker.
     is_alone: bool,
+    /// Somebody wants to know when the worker sleeps.
+    is_sleep_told: bool,
     /// How often it has begun to run something; wraps around.
     polls: usize,
     reactor: Reactor,
@@ -74,6 +76,7 @@ impl Worker {
             lane,
             queue: shared.queue.clone(),
             is_alone: shared.workers.len() == 1,
+            is_sleep_told: shared.hooks.watch_sleep(),
             shared,
             index,
             pinned,
@@ -306,9 +309,11 @@ impl Worker {
         let is_work_seen = self.has_mail() || self.is_search_needed();
         let is_needed = goal.is_due() || is_work_seen;
         if !is_needed {
-            self.shared.hooks.park.call();
-            self.turn(None);
-            self.shared.hooks.unpark.call();
+            if self.is_sleep_told {
+                self.sleep_and_tell();
+            } else {
+                self.turn(None);
+            }
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
         if is_work_seen && !self.is_searching && !self.is_alone {
@@ -319,6 +324,14 @@ impl Worker {
         if is_needed && self.pace.is_due() {
             self.turn(Some(Duration::ZERO));
         }
+    }
+
+    /// Sleeps, and says so to who wants to know.
+    #[cold]
+    fn sleep_and_tell(&mut self) {
+        self.shared.hooks.park.call();
+        self.turn(None);
+        self.shared.hooks.unpark.call();
     }
 
     /// Says whether other workers have something to be stolen, and nobody is after it: rule 5 of
