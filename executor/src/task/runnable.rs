@@ -4,7 +4,6 @@ use std::mem::ManuallyDrop;
 
 use std::ptr::NonNull;
 
-use super::Slot;
 use super::reference::Reference;
 use super::state::ToClaimed;
 use crate::queue::Pointer;
@@ -43,7 +42,7 @@ impl Pointer for Runnable {
     }
 }
 
-/// A task as its executor knows it, kept in the list of those that are alive.
+/// A task as its executor knows it, kept in the [list](super::List) of those that are alive.
 ///
 /// Dropping it ends the task: the future is dropped at once or, if it is being polled, when that
 /// poll returns. So it must be kept until the task is [released](super::Schedule::release), and
@@ -60,11 +59,9 @@ impl Task {
         Self(ManuallyDrop::new(reference))
     }
 
-    /// Notes the place of the task in the lists of its executor.
-    ///
-    /// This must be done before the task is shared: before its runnable is queued.
-    pub(crate) fn set_slot(&self, slot: Slot) {
-        self.0.header().set_slot(slot);
+    /// Lends the reference.
+    pub(super) fn reference(&self) -> &Reference {
+        &self.0
     }
 
     /// Turns the owner's side into a mere reference, for a task that is complete or about to be.
