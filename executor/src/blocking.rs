@@ -1,9 +1,8 @@
 //! Threads for closures that block: a pool that grows, idles out, and stops.
 
 use crate::context::{self, Context};
-use crate::queue::TaskList;
 use crate::runtime::{Shared, ThreadNames, belong_to};
-use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Slot, Task};
+use crate::task::{self, Id, JoinHandle, List, Listed, Runnable, Schedule, Task};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::fmt;
@@ -42,7 +41,7 @@ pub(crate) struct Pool {
     work: Condvar,
     /// A thread has ended.
     ended: Condvar,
-    tasks: TaskList,
+    tasks: List,
     names: ThreadNames,
     limits: Limits,
 }
@@ -75,7 +74,7 @@ impl Pool {
             jobs: Mutex::default(),
             work: Condvar::new(),
             ended: Condvar::new(),
-            tasks: TaskList::default(),
+            tasks: List::default(),
             names,
             limits,
         }
@@ -204,13 +203,13 @@ impl Schedule for ToPool {
         drop(runnable);
     }
 
-    fn release(&self, slot: Slot) -> Option<Task> {
-        self.0.tasks.remove(slot)
+    fn release(&self, task: Listed<'_>) -> Option<Task> {
+        self.0.tasks.remove(task)
     }
 
     /// All threads may be busy for ever. The runnable stays in the queue, and does nothing.
-    fn withdraw(&self, slot: Slot) -> Option<Task> {
-        self.0.tasks.remove(slot)
+    fn withdraw(&self, task: Listed<'_>) -> Option<Task> {
+        self.0.tasks.remove(task)
     }
 
     fn panicked(&self, error: &dyn fmt::Display) {

@@ -4,7 +4,7 @@ use crate::context;
 use crate::pinned::{Pinned, ToThread};
 use crate::place::ToPlace;
 use crate::runtime::{Scheduler, Shared};
-use crate::task::{self, Id, JoinHandle, Schedule};
+use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Task};
 use futures_task::{FutureObj, LocalFutureObj, LocalSpawn, Spawn};
 use std::fmt;
 use std::future::Future;
@@ -334,9 +334,9 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    match context::runtime() {
-        Some(shared) => shared.spawn(future, Location::caller()),
-        None => no_runtime("spawn"),
+    match try_spawn(future) {
+        Ok(handle) => handle,
+        Err(_) => no_runtime("spawn"),
     }
 }
 
@@ -360,8 +360,11 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let shared = context::runtime().ok_or(SpawnError(()))?;
-    Ok(shared.spawn(future, Location::caller()))
+    let spawned_at = Location::caller();
+    context::spawn(future, spawned_at).or_else(|future| {
+        let shared = context::runtime().ok_or(SpawnError(()))?;
+        Ok(shared.spawn(future, spawned_at))
+    })
 }
 
 /// Starts `future` as a task that stays on this thread, so that it need not be `Send`.
@@ -443,7 +446,11 @@ pub(crate) fn no_runtime(what: &str) -> ! {
     )
 }
 
+/// The handle of a new task, and the right to run it; or what is left of one that came too late.
+pub(crate) type Made<T> = (JoinHandle<T>, Result<Runnable, (Runnable, Task)>);
+
 impl Shared {
+    /// Starts a task, on whatever thread this is.
     pub(crate) fn spawn<F>(
         self: &Arc<Self>,
         future: F,
@@ -471,11 +478,33 @@ impl Shared {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (task, runnable, handle) = task::new(future, scheduler, Id::next(), spawned_at);
-        match self.tasks.insert(0, task) {
-            Ok(()) => self.start(runnable),
-            Err(refused) => drop((runnable, refused)),
+        let list = context::index_in(self).unwrap_or(self.workers.len());
+        let (handle, runnable) = self.make_task(future, scheduler, list, spawned_at);
+        match runnable {
+            Ok(runnable) => self.start(runnable),
+            Err(refused) => drop(refused),
         }
         handle
+    }
+
+    /// Makes a task in one of the lists; or one that ends when it is dropped, if that is closed.
+    #[inline(always)]
+    pub(crate) fn make_task<F, S: Schedule>(
+        self: &Arc<Self>,
+        future: F,
+        scheduler: S,
+        list: usize,
+        spawned_at: &'static Location<'static>,
+    ) -> Made<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (task, runnable, handle) = task::new(future, scheduler, Id::next(), spawned_at);
+        let runnable = match self.tasks[list].insert(list as u16, task) {
+            Ok(()) => Ok(runnable),
+            Err(task) => Err((runnable, task)),
+        };
+        (handle, runnable)
     }
 }

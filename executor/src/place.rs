@@ -7,10 +7,10 @@
 use crate::context;
 use crate::handle::{Handle, no_runtime};
 use crate::pinned::Pinned;
-use crate::queue::{Line, TaskList};
+use crate::queue::Line;
 use crate::runtime::Shared;
 use crate::sync::Mutex;
-use crate::task::{self, Id, JoinHandle, PLACED, Runnable, Schedule, Slot, Task};
+use crate::task::{self, Id, JoinHandle, List, Listed, PLACED, Runnable, Schedule, Task};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 /// The tasks of one worker.
 #[derive(Default)]
 pub(crate) struct Place {
-    tasks: TaskList,
+    tasks: List,
     state: Mutex<State>,
 }
 
@@ -123,8 +123,8 @@ impl Schedule for ToPlace {
         }
     }
 
-    fn release(&self, slot: Slot) -> Option<Task> {
-        self.0.tasks.remove(slot)
+    fn release(&self, task: Listed<'_>) -> Option<Task> {
+        self.0.tasks.remove(task)
     }
 
     fn panicked(&self, error: &dyn std::fmt::Display) {

@@ -4,7 +4,7 @@ use crate::context;
 use crate::handle::{Handle, LocalHandle, no_runtime};
 use crate::place::ToPlace;
 use crate::runtime::{Scheduler, Shared};
-use crate::task::{JoinHandle, Name, Runnable, Schedule, Slot, Task};
+use crate::task::{JoinHandle, Listed, Name, Runnable, Schedule, Task};
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -233,16 +233,16 @@ impl<S: Schedule> Schedule for Named<S> {
         self.scheduler.schedule(runnable);
     }
 
-    fn release(&self, slot: Slot) -> Option<Task> {
-        self.scheduler.release(slot)
+    fn release(&self, task: Listed<'_>) -> Option<Task> {
+        self.scheduler.release(task)
     }
 
     fn name(&self) -> Option<&Name> {
         self.name.as_ref()
     }
 
-    fn withdraw(&self, slot: Slot) -> Option<Task> {
-        self.scheduler.withdraw(slot)
+    fn withdraw(&self, task: Listed<'_>) -> Option<Task> {
+        self.scheduler.withdraw(task)
     }
 
     fn panicked(&self, error: &dyn fmt::Display) {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use support::{PanicsWhenDropped, limit, panic_quietly, tells_drop, wait_until};
 use windlass_executor::{
     Builder, Runtime, TaskBuilder, TaskPanic, spawn, spawn_blocking, spawn_local, spawn_on,
+    yield_now,
 };
 use windlass_reactor::time::sleep;
 
@@ -221,6 +222,38 @@ fn a_panic_of_any_task_ends_the_runtime_where_that_was_chosen() {
             dropped.wait();
             drop(runtime);
         }
+    }
+}
+
+/// What is ready when the runtime ends keeps its task, which keeps the runtime: so it must go.
+#[test]
+fn nothing_is_left_of_a_runtime_that_a_panic_has_ended() {
+    for workers in [1, 3] {
+        let _limit = limit();
+        let (kept, counts) = counter();
+        let runtime = Runtime::builder()
+            .workers(workers)
+            .on_task_panic(TaskPanic::ShutDown)
+            .on_thread_stop(counts)
+            .build()
+            .unwrap();
+        let blocks = || {
+            runtime.block_on(async {
+                for number in 0..1000 {
+                    drop(spawn(async move {
+                        assert_ne!(number, 5, "on purpose");
+                        loop {
+                            yield_now().await;
+                        }
+                    }));
+                }
+                drop(spawn_local(pending::<()>()));
+                pending::<()>().await;
+            });
+        };
+        assert!(catch_unwind(AssertUnwindSafe(blocks)).is_err());
+        drop(runtime);
+        wait_until(|| Arc::strong_count(&kept) == 1);
     }
 }
 

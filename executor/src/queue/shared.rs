@@ -43,13 +43,16 @@ impl<T> SharedQueue<T> {
         self.length.store(ready.queue.len(), Ordering::Release);
     }
 
-    /// Adds tasks that a worker can't run itself, in one go.
+    /// Adds tasks that a worker can't run itself, in one go; drops them if the queue is closed.
     pub(crate) fn push_all(&self, runnables: impl Iterator<Item = T>) {
         let mut ready = self.ready.lock();
-        if !ready.closed {
-            ready.queue.extend(runnables);
-            self.length.store(ready.queue.len(), Ordering::Release);
+        if ready.closed {
+            drop(ready);
+            // None may be left where it was: it would keep the runtime that keeps that place.
+            return runnables.for_each(drop);
         }
+        ready.queue.extend(runnables);
+        self.length.store(ready.queue.len(), Ordering::Release);
     }
 
     /// Says whether there seems to be no task. Exact for a thread that goes to sleep: see `idle`.

@@ -21,6 +21,13 @@ pub(crate) struct Hooks {
     pub(crate) unpark: Hook,
 }
 
+impl Hooks {
+    /// Says whether anything is to be called when a worker sleeps.
+    pub(crate) fn watch_sleep(&self) -> bool {
+        self.park.0.is_some() || self.unpark.0.is_some()
+    }
+}
+
 impl Hook {
     pub(super) fn new(function: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(function)))

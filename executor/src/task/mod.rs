@@ -8,7 +8,7 @@
 //! [`Runnable::run`] and by dropping the [`Task`], so it ends on the executor that owns it; one
 //! that isn't `Send` is bound to its thread besides ([`new_local`]).
 //!
-//! This folder is the only one of the crate with unsafe code.
+//! This folder and `queue/` are the only ones of the crate with unsafe code.
 
 #![allow(unsafe_code)]
 
@@ -20,11 +20,11 @@ mod home;
 mod id;
 mod join;
 mod life;
+mod list;
 mod local;
 mod reference;
 mod runnable;
 mod state;
-
 mod waker;
 
 #[cfg(all(test, windlass_loom))]
@@ -45,8 +45,10 @@ pub(crate) use contain::{contain, discard, discard_panic};
 pub use error::JoinError;
 pub use id::Id;
 pub use join::JoinHandle;
+pub(crate) use list::{List, Listed};
 pub use local::{TaskLocal, TaskLocalError, TaskLocalFuture};
-pub(crate) use runnable::{Origin, Runnable, Task};
+pub(crate) use runnable::{Runnable, Task};
+pub(crate) use waker::yield_if_running;
 
 /// Where tasks go.
 ///
@@ -63,9 +65,9 @@ pub(crate) trait Schedule: Send + Sync + 'static {
     /// Forgets a task that is over: its future is dropped.
     ///
     /// Called once for every task, on the thread that ended it. Returns what the list of live tasks
-    /// had in this slot, so that the cell can give up all references in one step; `None` if the
-    /// task is not in the list, because it never was or because the list was taken to be dropped.
-    fn release(&self, slot: Slot) -> Option<Task>;
+    /// had, so that the cell can give up all references in one step; `None` if the task is not in
+    /// the list, because it never was or because the list was closed.
+    fn release(&self, task: Listed<'_>) -> Option<Task>;
 
     /// Gives the name of the task, if it has one.
     fn name(&self) -> Option<&Name> {
@@ -74,7 +76,7 @@ pub(crate) trait Schedule: Send + Sync + 'static {
 
     /// Gives up a task that was aborted while its runnable was queued, if the queue can't be trusted
     /// to come to it soon. Dropping what this returns ends the task at once.
-    fn withdraw(&self, _slot: Slot) -> Option<Task> {
+    fn withdraw(&self, _task: Listed<'_>) -> Option<Task> {
         None
     }
 
@@ -85,17 +87,8 @@ pub(crate) trait Schedule: Send + Sync + 'static {
 /// The name of a task.
 pub(crate) type Name = Cow<'static, str>;
 
-/// The place of a task in the lists of its executor. What the numbers mean is up to that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Slot {
-    /// Which list.
-    pub(crate) list: u32,
-    /// The key in the list.
-    pub(crate) key: u32,
-}
-
 /// The list of tasks that were placed on a worker; all others have another number.
-pub(crate) const PLACED: u32 = 1;
+pub(crate) const PLACED: u16 = u16::MAX;
 
 /// Makes a task: the owner's side, the right to poll it for the first time, and the handle to join
 /// it.

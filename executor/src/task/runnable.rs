@@ -1,13 +1,13 @@
 //! The two sides of a task that its executor holds: the right to run it, and the duty to end it.
 
 use std::mem::ManuallyDrop;
-use std::panic::Location;
 
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
 
+use super::PLACED;
 use super::reference::Reference;
 use super::state::ToClaimed;
-use super::{Id, Name, PLACED, Slot};
 use crate::queue::Pointer;
 
 /// The right to poll a task once; at most one exists for each task.
@@ -20,7 +20,7 @@ pub(crate) struct Runnable(pub(super) Reference);
 impl Runnable {
     /// Says whether the task was placed on a worker, whoever that is, and not on this thread.
     pub(crate) fn is_placed(&self) -> bool {
-        self.0.header().slot().list == PLACED
+        self.0.header().list.load(Relaxed) == PLACED
     }
 
     /// Polls the future once, or drops it if the task was aborted.
@@ -57,15 +57,7 @@ impl Pointer for Runnable {
     }
 }
 
-/// A task for people: its number, its name if it has one, and the call that spawned it.
-#[derive(Debug)]
-pub(crate) struct Origin {
-    pub(crate) id: Id,
-    pub(crate) name: Option<Name>,
-    pub(crate) spawned_at: &'static Location<'static>,
-}
-
-/// A task as its executor knows it, kept in the list of those that are alive.
+/// A task as its executor knows it, kept in the [list](super::List) of those that are alive.
 ///
 /// Dropping it ends the task: the future is dropped at once or, if it is being polled, when that
 /// poll returns. So it must be kept until the task is [released](super::Schedule::release), and
@@ -82,26 +74,9 @@ impl Task {
         Self(ManuallyDrop::new(reference))
     }
 
-    /// Notes the place of the task in the lists of its executor.
-    ///
-    /// This must be done before the task is shared: before its runnable is queued.
-    pub(crate) fn set_slot(&self, slot: Slot) {
-        self.0.header().set_slot(slot);
-    }
-
-    /// Says which task it is, and by which call it was spawned.
-    pub(crate) fn origin(&self) -> Origin {
-        let header = self.0.header();
-        Origin {
-            id: header.id,
-            name: self.0.name().cloned(),
-            spawned_at: header.spawned_at,
-        }
-    }
-
-    /// Says whether the task is ready and waits for a thread.
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.0.state().is_waiting()
+    /// Lends the reference.
+    pub(super) fn reference(&self) -> &Reference {
+        &self.0
     }
 
     /// Turns the owner's side into a mere reference, for a task that is complete or about to be.
