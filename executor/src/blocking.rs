@@ -1,9 +1,8 @@
 //! Threads for closures that block: a pool that grows, idles out, and stops.
 
 use crate::context::{self, Context};
-use crate::queue::TaskList;
 use crate::runtime::{Shared, belong_to};
-use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Slot, Task};
+use crate::task::{self, Id, JoinHandle, List, Listed, Runnable, Schedule, Task};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -37,7 +36,7 @@ pub(crate) struct Pool {
     work: Condvar,
     /// A thread has ended.
     ended: Condvar,
-    tasks: TaskList,
+    tasks: List,
     name: String,
     limits: Limits,
 }
@@ -59,7 +58,7 @@ impl Pool {
             jobs: Mutex::default(),
             work: Condvar::new(),
             ended: Condvar::new(),
-            tasks: TaskList::default(),
+            tasks: List::default(),
             name,
             limits,
         }
@@ -171,8 +170,8 @@ impl Schedule for ToPool {
         drop(runnable);
     }
 
-    fn release(&self, slot: Slot) -> Option<Task> {
-        self.0.tasks.remove(slot)
+    fn release(&self, task: Listed<'_>) -> Option<Task> {
+        self.0.tasks.remove(task)
     }
 }
 

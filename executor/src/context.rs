@@ -4,10 +4,11 @@
 use crate::pinned::Pinned;
 use crate::queue::{Line, Own, Put};
 use crate::runtime::Shared;
-use crate::task::Runnable;
+use crate::task::{JoinHandle, Runnable};
 use std::cell::RefCell;
+use std::future::Future;
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// Whoever enters a context takes it out again, so that there is nothing to drop when the thread
@@ -146,9 +147,63 @@ pub(crate) fn runtime() -> Option<Arc<Shared>> {
     with(|context| context.shared.clone())
 }
 
+/// Returns which of the workers of `of` this thread is, if it is one.
+#[inline]
+pub(crate) fn index_in(of: &Arc<Shared>) -> Option<usize> {
+    let index = with(|context| {
+        let queues = context.queues.as_ref()?;
+        Arc::ptr_eq(&context.shared, of).then(|| queues.ready.index())
+    });
+    index.flatten()
+}
+
 /// Says whether this thread runs tasks or blocks on one.
 pub(crate) fn is_entered() -> bool {
     with(|_| ()).is_some()
+}
+
+/// Starts a task of the runtime of this thread; hands the future back if there is none.
+///
+/// Making the task runs no code of a user, so it can be done with the context in hand. A task that
+/// is refused is dropped after that.
+#[inline(always)]
+pub(crate) fn spawn<F>(
+    future: F,
+    spawned_at: &'static Location<'static>,
+) -> Result<JoinHandle<F::Output>, F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    CONTEXT.with(|place| {
+        let Ok(mut context) = place.try_borrow_mut() else {
+            return Err(future);
+        };
+        let Some(Context { shared, queues }) = &mut **context else {
+            return Err(future);
+        };
+        let list = match queues {
+            Some(queues) => queues.ready.index(),
+            None => shared.workers.len(),
+        };
+        let (handle, runnable) = shared.make_task(future, list, spawned_at);
+        let put = match (runnable, queues) {
+            (Ok(runnable), Some(queues)) => queues.ready.push(runnable),
+            (Ok(runnable), None) => {
+                shared.inject(runnable);
+                Put::Next
+            }
+            (Err(refused), _) => {
+                drop(context);
+                drop(refused);
+                return Ok(handle);
+            }
+        };
+        if put != Put::Next {
+            shared.offer(put == Put::First);
+        }
+        Ok(handle)
+    })
 }
 
 /// Queues a task of the runtime `of` here, if this thread is one of its workers; else hands it back.

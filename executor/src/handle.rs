@@ -3,7 +3,7 @@
 use crate::context;
 use crate::pinned::{Pinned, ToThread};
 use crate::runtime::{Scheduler, Shared};
-use crate::task::{self, Id, JoinHandle};
+use crate::task::{self, Id, JoinHandle, Runnable, Task};
 use futures_task::{FutureObj, LocalFutureObj, LocalSpawn, Spawn};
 use std::fmt;
 use std::future::Future;
@@ -317,9 +317,9 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    match context::runtime() {
-        Some(shared) => shared.spawn(future, Location::caller()),
-        None => no_runtime("spawn"),
+    match context::spawn(future, Location::caller()) {
+        Ok(handle) => handle,
+        Err(_) => no_runtime("spawn"),
     }
 }
 
@@ -343,8 +343,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let shared = context::runtime().ok_or(SpawnError(()))?;
-    Ok(shared.spawn(future, Location::caller()))
+    context::spawn(future, Location::caller()).map_err(|_| SpawnError(()))
 }
 
 /// Starts `future` as a task that stays on this thread, so that it need not be `Send`.
@@ -419,7 +418,11 @@ fn no_runtime(what: &str) -> ! {
     )
 }
 
+/// The handle of a new task, and the right to run it; or what is left of one that came too late.
+pub(crate) type Made<T> = (JoinHandle<T>, Result<Runnable, (Runnable, Task)>);
+
 impl Shared {
+    /// Starts a task, on whatever thread this is.
     pub(crate) fn spawn<F>(
         self: &Arc<Self>,
         future: F,
@@ -429,12 +432,33 @@ impl Shared {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let scheduler = Scheduler(self.clone());
-        let (task, runnable, handle) = task::new(future, scheduler, Id::next(), spawned_at);
-        match self.tasks.insert(0, task) {
-            Ok(()) => self.start(runnable),
-            Err(refused) => drop((runnable, refused)),
+        let list = context::index_in(self).unwrap_or(self.workers.len());
+        let (handle, runnable) = self.make_task(future, list, spawned_at);
+        match runnable {
+            Ok(runnable) => self.start(runnable),
+            Err(refused) => drop(refused),
         }
         handle
+    }
+
+    /// Makes a task in one of the lists; or one that ends when it is dropped, if that is closed.
+    #[inline(always)]
+    pub(crate) fn make_task<F>(
+        self: &Arc<Self>,
+        future: F,
+        list: usize,
+        spawned_at: &'static Location<'static>,
+    ) -> Made<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let scheduler = Scheduler(self.clone());
+        let (task, runnable, handle) = task::new(future, scheduler, Id::next(), spawned_at);
+        let runnable = match self.tasks[list].insert(list as u16, task) {
+            Ok(()) => Ok(runnable),
+            Err(task) => Err((runnable, task)),
+        };
+        (handle, runnable)
     }
 }

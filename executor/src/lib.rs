@@ -4,8 +4,8 @@
 //!
 //! 1. A future is spawned ([`spawn`], [`Handle`]) and becomes a task: one allocation that holds the
 //!    future, its state, and then its output (`task/`).
-//! 2. The task is queued (`queue/`): where all workers take from, or with the only worker there is;
-//!    tasks that aren't `Send` on their own thread (`pinned.rs`).
+//! 2. The task is queued (`queue/`): with the worker that spawned it, from whom others may steal it,
+//!    or where all workers take from; tasks that aren't `Send` on their own thread (`pinned.rs`).
 //! 3. A worker (`worker.rs`) polls it. The task has nothing to do but wait, and returns.
 //! 4. When there is nothing left to poll, the worker lists itself as idle (`idle.rs`) and turns its
 //!    reactor, which is where it sleeps.

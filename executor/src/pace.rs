@@ -1,57 +1,75 @@
-//! When a busy worker looks at I/O: after a pass over what is ready, if time has elapsed; with few
-//! looks at the clock.
+//! When a busy worker looks at I/O: after some time, and with few looks at the clock.
 
 use std::time::{Duration, Instant};
 
 /// How long tasks run before I/O is looked at.
-const INTERVAL: Duration = Duration::from_micros(50);
-/// How many passes are made between two looks at the clock, at the most.
-const LONGEST_STRIDE: u32 = 32;
+const INTERVAL: Duration = Duration::from_micros(20);
+/// How many strides the tasks that were ready together may run without a look at the clock: what
+/// comes in meanwhile waits behind them anyway, unless another worker has nothing to do.
+const STRIDES_IN_A_PASS: u32 = 8;
+/// How many tasks are run between two looks at the clock, at the most.
+const LONGEST_STRIDE: u32 = 64;
 
-/// Says when I/O is due. The clock is read once in a stride of passes, which is lengthened while
-/// passes are short and shortened when they are not.
+/// Says when I/O is due. The clock is read once in a stride of polls, which is made to fit their
+/// length.
 #[derive(Debug)]
 pub(crate) struct Pace {
     /// When I/O was looked at, or the first look at the clock after that.
     since: Option<Instant>,
+    /// The last look at the clock.
+    looked: Option<Instant>,
+    /// How many polls were granted then.
+    granted: u32,
+    /// How many polls fit between two looks at the clock.
     stride: u32,
-    /// How many passes of the stride are left.
-    left: u32,
 }
 
 impl Pace {
     pub(crate) fn new() -> Self {
         Self {
             since: None,
+            looked: None,
+            granted: 1,
             stride: 1,
-            left: 1,
         }
     }
 
-    /// Notes that all that was ready has had its turn; says whether I/O is due.
-    #[inline]
-    pub(crate) fn is_due(&mut self) -> bool {
-        self.left -= 1;
-        self.left == 0 && self.is_due_at(Instant::now())
+    /// Says whether I/O is due, when all the polls that were granted are over. The caller looks at
+    /// it then, and reports that with the same time.
+    pub(crate) fn is_due(&mut self, now: Instant) -> bool {
+        now.duration_since(*self.since.get_or_insert(now)) >= INTERVAL
     }
 
-    #[inline(never)]
-    fn is_due_at(&mut self, now: Instant) -> bool {
-        let is_due = now.duration_since(*self.since.get_or_insert(now)) >= INTERVAL;
-        self.stride = if is_due {
-            (self.stride / 2).max(1)
-        } else {
-            (self.stride * 2).min(LONGEST_STRIDE)
-        };
-        self.left = self.stride;
-        is_due
+    /// Grants some polls before the clock is looked at again: more if `ready` tasks were ready
+    /// together.
+    pub(crate) fn grant(&mut self, now: Instant, ready: usize) -> u32 {
+        if let Some(looked) = self.looked.replace(now) {
+            let mut took = now.duration_since(looked);
+            if self.granted > self.stride {
+                took /= self.granted / self.stride;
+            }
+            if took < INTERVAL / 4 {
+                self.stride = (self.stride * 2).min(LONGEST_STRIDE);
+            } else if took > INTERVAL / 2 {
+                self.stride = (self.stride / 2).max(1);
+            }
+        }
+        // A stride takes half of the interval at the most, if polls stay what they are.
+        let pass = (ready as u32).min(self.stride * STRIDES_IN_A_PASS);
+        self.granted = self.stride.max(pass).min(LONGEST_STRIDE);
+        self.granted
     }
 
     /// Notes that I/O was looked at.
+    pub(crate) fn restart_at(&mut self, now: Instant) {
+        self.since = Some(now);
+    }
+
+    /// Notes that I/O was waited for, for whatever time.
     #[inline]
     pub(crate) fn restart(&mut self) {
         self.since = None;
-        self.left = self.stride;
+        self.looked = None;
     }
 }
 
@@ -63,34 +81,56 @@ mod tests {
     fn time_until_due(pace: &mut Pace, now: &mut Instant, poll: Duration) -> Duration {
         let start = *now;
         loop {
-            *now += poll;
-            pace.left -= 1;
-            if pace.left == 0 && pace.is_due_at(*now) {
-                pace.restart();
+            *now += poll * pace.grant(*now, 1);
+            if pace.is_due(*now) {
+                pace.restart_at(*now);
                 return *now - start;
             }
         }
     }
 
     #[test]
-    fn io_is_due_within_a_few_intervals_whatever_the_length_of_polls() {
-        for nanoseconds in [20, 200, 2_000, 20_000, 200_000] {
+    fn io_is_due_after_an_interval_whatever_the_length_of_polls() {
+        for nanoseconds in [20, 200, 2_000, 10_000, 20_000, 200_000] {
             let poll = Duration::from_nanos(nanoseconds);
             let (mut pace, mut now) = (Pace::new(), Instant::now());
             for _ in 0..100 {
                 time_until_due(&mut pace, &mut now, poll);
             }
             let settled = time_until_due(&mut pace, &mut now, poll);
+            let allowed = INTERVAL..=INTERVAL + poll.max(INTERVAL / 2);
             assert!(
-                settled >= INTERVAL,
-                "{poll:?}: I/O is looked at after {settled:?}"
-            );
-            // The first look at the clock starts the count, the last may come a stride late.
-            let latest = INTERVAL * 4 + poll * 4;
-            assert!(
-                settled <= latest,
+                allowed.contains(&settled),
                 "{poll:?}: I/O is looked at after {settled:?}"
             );
         }
+    }
+
+    #[test]
+    fn polls_that_grow_long_are_noticed_after_a_stride() {
+        let (mut pace, mut now) = (Pace::new(), Instant::now());
+        for _ in 0..100 {
+            time_until_due(&mut pace, &mut now, Duration::from_nanos(20));
+        }
+        let long = Duration::from_micros(10);
+        let mut looks = (0..8).map(|_| time_until_due(&mut pace, &mut now, long));
+        assert!(looks.all(|look| look <= long * LONGEST_STRIDE + INTERVAL));
+        let settled = time_until_due(&mut pace, &mut now, long);
+        assert!(settled <= INTERVAL + long, "{settled:?}");
+    }
+
+    #[test]
+    fn tasks_that_are_ready_together_are_one_pass_if_they_are_short() {
+        let (mut pace, mut now) = (Pace::new(), Instant::now());
+        let mut pass = |poll: Duration| {
+            let passes = (0..20).map(|_| {
+                let granted = pace.grant(now, 50);
+                now += poll * granted;
+                granted
+            });
+            passes.last()
+        };
+        assert_eq!(pass(Duration::from_nanos(50)), Some(64));
+        assert_eq!(pass(Duration::from_micros(2)), Some(32), "they are long");
     }
 }

@@ -6,10 +6,10 @@
 //! their futures are dropped on it.
 
 use crate::context;
-use crate::queue::{Line, TaskList};
+use crate::queue::Line;
 use crate::runtime::Shared;
 use crate::sync::Mutex;
-use crate::task::{Runnable, Schedule, Slot, Task};
+use crate::task::{List, Listed, Runnable, Schedule, Task};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Weak};
 
 /// The tasks of one thread; reached by the wakers of them from any.
 pub(crate) struct Pinned {
-    pub(crate) tasks: TaskList,
+    pub(crate) tasks: List,
     /// Tasks that were woken by other threads.
     inbox: Mutex<VecDeque<Runnable>>,
     /// The inbox has something, so that looking takes no lock. Written under its lock.
@@ -29,7 +29,7 @@ pub(crate) struct Pinned {
 impl Pinned {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
-            tasks: TaskList::default(),
+            tasks: List::default(),
             inbox: Mutex::default(),
             has_mail: AtomicBool::new(false),
             host: Mutex::default(),
@@ -104,8 +104,8 @@ impl Schedule for ToThread {
         }
     }
 
-    fn release(&self, slot: Slot) -> Option<Task> {
-        self.0.tasks.remove(slot)
+    fn release(&self, task: Listed<'_>) -> Option<Task> {
+        self.0.tasks.remove(task)
     }
 }
 

@@ -9,13 +9,11 @@ use crate::runtime::Shared;
 use crate::task::Runnable;
 use crate::watch::Post;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use windlass_reactor::Reactor;
 
 /// How many tasks a worker runs before it looks at its goal.
 const BATCH: usize = 61;
-/// How many tasks are run in a pass, after which I/O may be due, at the most.
-const LONGEST_PASS: usize = 64;
 /// How many tasks a worker with none of its own takes from the shared queue at once, at the most.
 const LARGEST_PART: usize = 128;
 /// How many it takes when it has some.
@@ -50,8 +48,8 @@ pub(crate) struct Worker {
     polls: usize,
     reactor: Reactor,
     pace: Pace,
-    /// How many tasks are left of those that were ready when I/O was looked at last.
-    pass: usize,
+    /// How many tasks may be run before the next look at the clock, to see whether I/O is due.
+    granted: u32,
     /// It was woken by somebody or began by itself to search, and has not found work since: see
     /// `idle`.
     is_searching: bool,
@@ -83,7 +81,7 @@ impl Worker {
             pinned,
             reactor,
             pace: Pace::new(),
-            pass: 1,
+            granted: 1,
             is_searching: false,
             own_is_next: false,
             shared_is_next: false,
@@ -129,9 +127,15 @@ impl Worker {
             self.prepare();
             self.post.run(&task);
             let yielded = task.run();
+            self.granted = match self.granted.checked_sub(1) {
+                Some(granted) => granted,
+                None => self.look_at_clock(),
+            };
             if left == 0 {
                 // None is kept in hand, as the goal may take its time.
-                yielded.map(Self::put_back);
+                if let Some(yielded) = yielded {
+                    Self::put_back(yielded);
+                }
                 return false;
             }
             next = match yielded {
@@ -153,10 +157,6 @@ impl Worker {
         if !self.is_alone {
             self.offer_what_is_left();
         }
-        self.pass = match self.pass.checked_sub(1) {
-            Some(left) => left,
-            None => self.begin_pass(),
-        };
         self.begin_poll();
     }
 
@@ -176,15 +176,23 @@ impl Worker {
         }
     }
 
-    /// What was ready when I/O was looked at last has had its turn: looks at I/O again if that is
-    /// some time ago. Whatever is ready now would wait for those before it anyway. Returns how many
-    /// tasks are behind the one that begins the pass.
+    /// Looks at I/O if it is due. Returns how many tasks are to be run but for one before it may be
+    /// again. A task that has yielded is not queued yet: it goes behind those that I/O wakes.
     #[inline(never)]
-    fn begin_pass(&mut self) -> usize {
-        if self.pace.is_due() {
-            self.turn(Some(Duration::ZERO));
+    fn look_at_clock(&mut self) -> u32 {
+        let now = Instant::now();
+        self.look_at_io_if_due(now);
+        let ready = context::with_queues(|queues| queues.len());
+        self.pace.grant(now, ready) - 1
+    }
+
+    fn look_at_io_if_due(&mut self, now: Instant) {
+        if self.pace.is_due(now) {
+            if !self.reactor.is_idle() {
+                self.turn(Some(Duration::ZERO));
+            }
+            self.pace.restart_at(now);
         }
-        context::with_queues(|queues| queues.len()).min(LONGEST_PASS - 1)
     }
 
     /// Finds the task to run after one that has yielded: which is the same again, if there is no
@@ -324,6 +332,9 @@ impl Worker {
         let is_needed = goal.is_due() || is_work_seen;
         if !is_needed {
             self.turn(None);
+            self.pace.restart();
+            // The clock is looked at by the second task that is ready: most turns wake one.
+            self.granted = 1;
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
         self.show_up();
@@ -332,8 +343,8 @@ impl Worker {
             self.is_searching = true;
         }
         // A goal that is always due must not keep I/O from being looked at.
-        if is_needed && self.pace.is_due() {
-            self.turn(Some(Duration::ZERO));
+        if is_needed {
+            self.look_at_io_if_due(Instant::now());
         }
     }
 
@@ -349,9 +360,6 @@ impl Worker {
         if let Err(error) = self.reactor.turn(timeout) {
             self.fail(&error);
         }
-        self.pace.restart();
-        // The pass is begun by the second task that is ready: most turns wake one.
-        self.pass = 1;
     }
 
     /// The set of descriptors itself is broken: no I/O of this worker can go on.

@@ -1,5 +1,6 @@
 //! Gives way to the other tasks once.
 
+use crate::task::yield_if_running;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -42,7 +43,9 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         self.yielded = true;
-        context.waker().wake_by_ref();
+        if !yield_if_running(context.waker()) {
+            context.waker().wake_by_ref();
+        }
         Poll::Pending
     }
 }

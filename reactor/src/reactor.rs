@@ -141,6 +141,13 @@ impl Reactor {
         deadline.to_instant()
     }
 
+    /// Says whether nothing waits on the reactor, neither for a descriptor nor for a deadline, so
+    /// that a turn that doesn't wait would come upon nothing but a notification.
+    pub fn is_idle(&self) -> bool {
+        let shared = &self.handle.0;
+        shared.deadlines.earliest() == Moment::NEVER && shared.registry.lock().is_empty()
+    }
+
     /// Says that somebody turns the reactor from now on. So it is from the beginning.
     pub fn attach(&self) {
         self.handle.0.attach();

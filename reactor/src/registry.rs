@@ -23,6 +23,10 @@ impl Registry {
         Token(u64::from(generation) << 32 | key as u64)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the source whose place `token` names; it may go by another token by now.
     pub(crate) fn find(&self, token: Token) -> Option<&Arc<Source>> {
         self.0.get(Self::place(token))

@@ -5,7 +5,6 @@
 #[allow(unsafe_code)]
 mod lane;
 mod line;
-mod list;
 #[cfg(all(test, windlass_loom))]
 #[allow(unsafe_code)]
 mod loom;
@@ -18,7 +17,6 @@ mod slot;
 
 pub(crate) use lane::{Lane, Owner, Put};
 pub(crate) use line::Line;
-pub(crate) use list::TaskList;
 pub(crate) use own::Own;
 pub(crate) use ring::Pointer;
 pub(crate) use shared::SharedQueue;

@@ -7,6 +7,8 @@ use std::sync::Arc;
 /// The own queue of a worker.
 #[derive(Debug)]
 pub(crate) struct Own<T: Pointer> {
+    /// The number of the worker.
+    index: usize,
     /// The only worker of a runtime has its tasks in the line, which needs no atomic step.
     is_alone: bool,
     line: Line<T>,
@@ -15,14 +17,20 @@ pub(crate) struct Own<T: Pointer> {
 }
 
 impl<T: Pointer> Own<T> {
-    /// Makes the queue of one of `workers`, from which tasks without room go to `overflow`.
-    pub(crate) fn new(workers: usize, overflow: Arc<SharedQueue<T>>) -> Self {
+    /// Makes the queue of the worker `index`, one of `workers`, from which tasks without room go to `overflow`.
+    pub(crate) fn new(index: usize, workers: usize, overflow: Arc<SharedQueue<T>>) -> Self {
         let is_alone = workers == 1;
         Self {
+            index,
             is_alone,
             line: Line::default(),
             owner: Owner::new(overflow, !is_alone),
         }
+    }
+
+    /// Returns the number of the worker.
+    pub(crate) fn index(&self) -> usize {
+        self.index
     }
 
     /// Returns what other workers see.

@@ -231,12 +231,12 @@ impl Builder {
             .collect::<io::Result<Vec<_>>>()?;
         let queue = Arc::new(SharedQueue::default());
         let own: Vec<_> = (0..workers)
-            .map(|_| Own::new(workers, queue.clone()))
+            .map(|index| Own::new(index, workers, queue.clone()))
             .collect();
         let shared = Arc::new(Shared {
             queue,
             lanes: own.iter().map(|own| own.lane().clone()).collect(),
-            tasks: Default::default(),
+            tasks: (0..=workers).map(|_| Default::default()).collect(),
             idle: Idle::new(workers),
             workers: reactors
                 .iter()

@@ -13,9 +13,9 @@ use crate::context;
 use crate::handle::Handle;
 use crate::idle::Idle;
 use crate::pinned;
-use crate::queue::{Lane, SharedQueue, TaskList};
+use crate::queue::{Lane, SharedQueue};
 use crate::sync::Mutex;
-use crate::task::{Runnable, Schedule, Slot, Task};
+use crate::task::{List, Listed, Runnable, Schedule, Task};
 use crate::watch::{Post, Watch};
 use lifecycle::{Lifecycle, belongs_to};
 use std::fmt;
@@ -218,8 +218,9 @@ pub(crate) struct Shared {
     pub(crate) queue: Arc<SharedQueue<Runnable>>,
     /// What each worker has ready itself.
     pub(crate) lanes: Box<[Arc<Lane<Runnable>>]>,
-    /// All tasks that may run anywhere.
-    pub(crate) tasks: TaskList,
+    /// All tasks that may run anywhere: a list for each worker that spawned them, and one for what
+    /// comes from elsewhere.
+    pub(crate) tasks: Box<[List]>,
     pub(crate) idle: Idle,
     /// What ends the sleep of each worker.
     pub(crate) workers: Box<[ReactorHandle]>,
@@ -330,7 +331,7 @@ impl Shared {
 
     /// Ends all tasks. No worker runs any more.
     pub(crate) fn end_tasks(&self) {
-        self.tasks.close();
+        self.tasks.iter().for_each(List::close);
         // What is ready keeps its task, which keeps all this.
         for lane in &self.lanes {
             lane.move_all(&self.queue);
@@ -353,7 +354,7 @@ impl Schedule for Scheduler {
         }
     }
 
-    fn release(&self, slot: Slot) -> Option<Task> {
-        self.0.tasks.remove(slot)
+    fn release(&self, task: Listed<'_>) -> Option<Task> {
+        self.0.tasks[usize::from(task.list())].remove(task)
     }
 }

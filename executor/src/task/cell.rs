@@ -3,14 +3,15 @@
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16};
 use std::task::Waker;
 
 use super::error::Ended;
 use super::life;
+use super::list::Links;
 use super::reference::Reference;
 use super::state::State;
-use super::{Id, Runnable, Schedule, Slot};
+use super::{Id, Runnable, Schedule};
 use crate::sync::UnsafeCell;
 
 /// What every task has, whatever its future and scheduler are.
@@ -21,10 +22,12 @@ pub(super) struct Header {
     pub(super) operations: &'static Operations,
     /// The waker of who awaits the join handle; rule 5 of the state says whose it is.
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
+    /// The neighbours of the task in the list of live tasks, whose lock permits touching this.
+    pub(super) links: UnsafeCell<Links>,
     /// Which of the scheduler's lists the task is in; set before the task is shared.
-    list: AtomicU32,
-    /// The key of the task in that list; likewise.
-    key: AtomicU32,
+    pub(super) list: AtomicU16,
+    /// The future has asked, in this poll, to be polled again. Only who polls it uses this.
+    pub(super) has_yielded: AtomicBool,
     /// The number of the task.
     pub(super) id: Id,
     /// The call that spawned the task.
@@ -101,8 +104,9 @@ impl<F: Future, S: Schedule> Cell<F, S> {
                 state: State::new(),
                 operations: &Self::OPERATIONS,
                 join_waker: UnsafeCell::new(None),
-                list: AtomicU32::new(Slot::default().list),
-                key: AtomicU32::new(Slot::default().key),
+                links: UnsafeCell::new(Links::default()),
+                list: AtomicU16::new(0),
+                has_yielded: AtomicBool::new(false),
                 id,
                 spawned_at,
             },
@@ -142,21 +146,6 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         // Nothing is left in these. Freeing them is an access all the same, which a model must see.
         cell.stage.with_mut(|_| ());
         cell.header.join_waker.with_mut(|_| ());
-    }
-}
-
-impl Header {
-    /// Says where in the scheduler's lists the task is.
-    pub(super) fn slot(&self) -> Slot {
-        Slot {
-            list: self.list.load(Relaxed),
-            key: self.key.load(Relaxed),
-        }
-    }
-
-    /// Notes where in the scheduler's lists the task is.
-    pub(super) fn set_slot(&self, slot: Slot) {
-        self.list.store(slot.list, Relaxed);
-        self.key.store(slot.key, Relaxed);
+        cell.header.links.with_mut(|_| ());
     }
 }

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::mem;
 use std::pin::Pin;
 use std::ptr;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 
 use super::cell::Cell;
@@ -14,8 +15,8 @@ use super::contain::{contain, discard, discard_panic};
 use super::error::{Ended, Failure};
 use super::reference::Reference;
 use super::state::{ToComplete, ToIdle, ToRunning};
-use super::waker::with_waker;
-use super::{Runnable, Schedule};
+use super::waker::{while_running, with_waker};
+use super::{Listed, Runnable, Schedule};
 
 /// Polls the future once, or drops it if the task was cancelled.
 pub(super) unsafe fn run<F: Future, S: Schedule>(task: Reference) -> Option<Runnable> {
@@ -32,8 +33,9 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: Reference) -> Option<Runn
     // SAFETY: The caller vouches for the types.
     let cell = unsafe { task.cell::<F, S>() };
     // SAFETY: The state has given us the future.
-    let ended = match contain(|| unsafe { poll(cell, &task) }) {
-        Ok(Poll::Pending) => match task.state().transition_to_idle() {
+    let polled = while_running(&task, || contain(|| unsafe { poll(cell, &task) }));
+    let ended = match polled {
+        Ok(Poll::Pending) => match end_poll(&task) {
             ToIdle::Rest => {
                 task.forget();
                 return None;
@@ -47,6 +49,18 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: Reference) -> Option<Runn
     // SAFETY: The future is ours still, and will not be polled again.
     unsafe { end::<F, S>(task, ended) };
     None
+}
+
+/// Gives the future back after a poll that left it pending.
+#[inline(always)]
+fn end_poll(task: &Reference) -> ToIdle {
+    let has_yielded = &task.header().has_yielded;
+    if has_yielded.load(Relaxed) {
+        has_yielded.store(false, Relaxed);
+        task.state().transition_to_yielded()
+    } else {
+        task.state().transition_to_idle()
+    }
 }
 
 /// Drops the future and completes.
@@ -135,7 +149,7 @@ unsafe fn end<F: Future, S: Schedule>(task: Reference, mut ended: Ended<F::Outpu
 /// Lets the scheduler forget the task, and says how many references the caller may now give up:
 /// its own and, if the scheduler had the task in a list, that of the list.
 fn release<F: Future, S: Schedule>(cell: &Cell<F, S>, task: &Reference) -> usize {
-    let Some(listed) = cell.scheduler.release(task.header().slot()) else {
+    let Some(listed) = cell.scheduler.release(Listed::new(task)) else {
         return 1;
     };
     let listed = listed.into_reference();

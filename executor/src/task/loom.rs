@@ -17,7 +17,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-use super::{Id, JoinError, JoinHandle, Runnable, Schedule, Slot, Task};
+use super::{Id, JoinError, JoinHandle, Listed, Runnable, Schedule, Task};
 
 /// A scheduler of one task.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Schedule for Arc<Toy> {
         self.queue.lock().unwrap().push_back(runnable);
     }
 
-    fn release(&self, _: Slot) -> Option<Task> {
+    fn release(&self, _: Listed<'_>) -> Option<Task> {
         self.live.lock().unwrap().take()
     }
 }

@@ -8,7 +8,7 @@
 //! [`Runnable::run`] and by dropping the [`Task`], so it ends on the executor that owns it; one
 //! that isn't `Send` is bound to its thread besides ([`new_local`]).
 //!
-//! This folder is the only one of the crate with unsafe code.
+//! This folder and `queue/` are the only ones of the crate with unsafe code.
 
 #![allow(unsafe_code)]
 
@@ -20,10 +20,11 @@ mod home;
 mod id;
 mod join;
 mod life;
+mod list;
 mod reference;
 mod runnable;
+mod shown;
 mod state;
-
 mod waker;
 
 #[cfg(all(test, windlass_loom))]
@@ -41,7 +42,10 @@ pub use abort::AbortHandle;
 pub use error::JoinError;
 pub use id::Id;
 pub use join::JoinHandle;
-pub(crate) use runnable::{Name, Runnable, Task};
+pub(crate) use list::{List, Listed};
+pub(crate) use runnable::{Runnable, Task};
+pub(crate) use shown::{Name, Shown};
+pub(crate) use waker::yield_if_running;
 
 /// Where tasks go.
 ///
@@ -58,18 +62,9 @@ pub(crate) trait Schedule: Send + Sync + 'static {
     /// Forgets a task that is over: its future is dropped.
     ///
     /// Called once for every task, on the thread that ended it. Returns what the list of live tasks
-    /// had in this slot, so that the cell can give up all references in one step; `None` if the
-    /// task is not in the list, because it never was or because the list was taken to be dropped.
-    fn release(&self, slot: Slot) -> Option<Task>;
-}
-
-/// The place of a task in the lists of its executor. What the numbers mean is up to that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Slot {
-    /// Which list.
-    pub(crate) list: u32,
-    /// The key in the list.
-    pub(crate) key: u32,
+    /// had, so that the cell can give up all references in one step; `None` if the task is not in
+    /// the list, because it never was or because the list was closed.
+    fn release(&self, task: Listed<'_>) -> Option<Task>;
 }
 
 /// Makes a task: the owner's side, the right to poll it for the first time, and the handle to join

@@ -1,13 +1,11 @@
 //! The two sides of a task that its executor holds: the right to run it, and the duty to end it.
 
 use std::mem::ManuallyDrop;
-use std::panic::Location;
 
 use std::ptr::NonNull;
 
 use super::reference::Reference;
 use super::state::ToClaimed;
-use super::{Id, Slot};
 use crate::queue::Pointer;
 
 /// The right to poll a task once; at most one exists for each task.
@@ -30,14 +28,6 @@ impl Runnable {
     }
 }
 
-impl Runnable {
-    /// Returns the key of the task in its list.
-    #[inline(always)]
-    pub(crate) fn key(&self) -> u32 {
-        self.0.header().slot().key
-    }
-}
-
 impl Pointer for Runnable {
     #[inline(always)]
     fn into_pointer(self) -> NonNull<()> {
@@ -52,10 +42,7 @@ impl Pointer for Runnable {
     }
 }
 
-/// A task for people: its number, and the call that spawned it.
-pub(crate) type Name = (Id, &'static Location<'static>);
-
-/// A task as its executor knows it, kept in the list of those that are alive.
+/// A task as its executor knows it, kept in the [list](super::List) of those that are alive.
 ///
 /// Dropping it ends the task: the future is dropped at once or, if it is being polled, when that
 /// poll returns. So it must be kept until the task is [released](super::Schedule::release), and
@@ -72,22 +59,9 @@ impl Task {
         Self(ManuallyDrop::new(reference))
     }
 
-    /// Notes the place of the task in the lists of its executor.
-    ///
-    /// This must be done before the task is shared: before its runnable is queued.
-    pub(crate) fn set_slot(&self, slot: Slot) {
-        self.0.header().set_slot(slot);
-    }
-
-    /// Says which task it is, and by which call it was spawned.
-    pub(crate) fn name(&self) -> Name {
-        let header = self.0.header();
-        (header.id, header.spawned_at)
-    }
-
-    /// Says whether the task is ready and waits for a thread.
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.0.state().is_waiting()
+    /// Lends the reference.
+    pub(super) fn reference(&self) -> &Reference {
+        &self.0
     }
 
     /// Turns the owner's side into a mere reference, for a task that is complete or about to be.

@@ -205,6 +205,23 @@ impl State {
         })
     }
 
+    /// Gives the future back after a poll that left it pending and asked for the next one: as if
+    /// the task had been woken, in the same step.
+    #[inline]
+    pub(super) fn transition_to_yielded(&self) -> ToIdle {
+        debug_assert!(self.has(RUNNING), "a poll ended that had not begun");
+        if self.add_unless(CANCELLED | NOTIFIED, NOTIFIED - RUNNING) {
+            return ToIdle::Again;
+        }
+        self.transition(|now| {
+            if now & CANCELLED != 0 {
+                (None, ToIdle::Cancel)
+            } else {
+                (Some((now - RUNNING) | NOTIFIED), ToIdle::Again)
+            }
+        })
+    }
+
     /// Wakes: sees to it that a poll begins after this call.
     #[inline]
     pub(super) fn transition_to_notified(&self) -> ToNotified {

@@ -1,7 +1,9 @@
 //! The waker of a task: a reference to it, in the form that the standard library wants.
 
+use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use super::cell::Header;
@@ -19,6 +21,33 @@ pub(super) fn with_waker<R>(task: &Reference, use_it: impl FnOnce(&Waker) -> R) 
     // would use up: those are not called, as the waker is never dropped and only lent.
     let waker = ManuallyDrop::new(unsafe { Waker::new(data, &TABLE) });
     use_it(&waker)
+}
+
+thread_local! {
+    /// The task that this thread polls, the innermost if there are several; only to be compared.
+    static RUNNING: Cell<*const ()> = const { Cell::new(ptr::null()) };
+}
+
+/// Calls `poll` with the task known as the one that this thread polls. It must not panic.
+#[inline(always)]
+pub(super) fn while_running<R>(task: &Reference, poll: impl FnOnce() -> R) -> R {
+    let outer = RUNNING.replace(task.as_raw().as_ptr().cast_const().cast());
+    let result = poll();
+    RUNNING.set(outer);
+    result
+}
+
+/// Has the task that this thread polls be polled again, if `waker` is its waker: as waking it
+/// would, without an atomic step. Returns whether it is.
+#[inline]
+pub(crate) fn yield_if_running(waker: &Waker) -> bool {
+    let is_running = ptr::eq(waker.vtable(), &TABLE) && waker.data() == RUNNING.get();
+    if is_running {
+        // SAFETY: The table is ours, so the data is that of a waker of ours, which is lent to us.
+        let task = unsafe { reference(waker.data()) };
+        task.header().has_yielded.store(true, Relaxed);
+    }
+    is_running
 }
 
 /// Finds the reference that a waker is.

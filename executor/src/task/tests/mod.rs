@@ -13,9 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use slab::Slab;
-
-use super::{Id, JoinHandle, Runnable, Schedule, Slot, Task};
+use super::{Id, JoinHandle, List, Listed, Runnable, Schedule, Task};
 
 /// A scheduler that runs its tasks when told to, on the thread that tells.
 #[derive(Default)]
@@ -23,7 +21,7 @@ struct Toy {
     /// What is ready.
     queue: Mutex<VecDeque<Runnable>>,
     /// What is alive.
-    live: Mutex<Slab<Task>>,
+    live: List,
     /// How often a task was scheduled.
     scheduled: AtomicUsize,
     /// How many tasks have been released.
@@ -36,9 +34,9 @@ impl Schedule for Arc<Toy> {
         self.queue.lock().unwrap().push_back(runnable);
     }
 
-    fn release(&self, slot: Slot) -> Option<Task> {
+    fn release(&self, task: Listed<'_>) -> Option<Task> {
         self.released.fetch_add(1, SeqCst);
-        self.live.lock().unwrap().try_remove(slot.key as usize)
+        self.live.remove(task)
     }
 }
 
@@ -71,14 +69,7 @@ impl Toy {
 
     /// Lists a task and queues its first poll.
     fn start<T>(&self, (task, runnable, handle): (Task, Runnable, JoinHandle<T>)) -> JoinHandle<T> {
-        let mut live = self.live.lock().unwrap();
-        let entry = live.vacant_entry();
-        task.set_slot(Slot {
-            list: 0,
-            key: u32::try_from(entry.key()).unwrap(),
-        });
-        entry.insert(task);
-        drop(live);
+        assert!(self.live.insert(0, task).is_ok(), "it was shut down");
         self.queue.lock().unwrap().push_back(runnable);
         handle
     }
@@ -99,8 +90,7 @@ impl Toy {
 
     /// Ends all tasks that are alive.
     fn shut_down(&self) {
-        let live = std::mem::take(&mut *self.live.lock().unwrap());
-        drop(live);
+        self.live.close();
     }
 
     /// Checks that every cell was freed: only they hold the scheduler besides the caller.

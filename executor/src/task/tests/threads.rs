@@ -26,8 +26,8 @@ impl Schedule for Arc<Pool> {
         self.changed.notify_one();
     }
 
-    fn release(&self, slot: Slot) -> Option<Task> {
-        self.toy.release(slot)
+    fn release(&self, task: Listed<'_>) -> Option<Task> {
+        self.toy.release(task)
     }
 }
 
