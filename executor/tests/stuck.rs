@@ -57,7 +57,7 @@ impl Drop for Two {
 fn block() -> (Sender<()>, impl FnOnce() + Send + 'static) {
     let (release, released) = mpsc::channel::<()>();
     (release, move || {
-        assert!(released.recv_timeout(LIMIT).is_err())
+        assert!(released.recv_timeout(LIMIT).is_err());
     })
 }
 
