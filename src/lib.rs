@@ -34,8 +34,9 @@
 
 #[doc(inline)]
 pub use windlass_executor::{
-    AbortHandle, Builder, Handle, Id, JoinError, JoinHandle, LocalHandle, Runtime, SpawnError,
-    YieldNow, block_on, spawn, spawn_blocking, spawn_local, try_spawn, yield_now,
+    AbortHandle, Builder, Culprit, Handle, Id, JoinError, JoinHandle, LocalHandle, Runtime,
+    SpawnError, Stall, StalledTask, YieldNow, block_on, spawn, spawn_blocking, spawn_local,
+    try_spawn, yield_now,
 };
 
 /// Copying between streams.
