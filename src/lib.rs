@@ -34,10 +34,11 @@
 
 #[doc(inline)]
 pub use windlass_executor::{
-    AbortHandle, Builder, CancellationToken, Cancelled, CancelledOwned, Drain, DrainGuard,
-    DropGuard, Handle, Id, JoinError, JoinHandle, JoinSet, LocalHandle, Runtime, SpawnError,
-    TaskBuilder, TaskLocal, TaskLocalError, TaskLocalFuture, TaskPanic, Tracked, YieldNow,
-    block_in_place, block_on, spawn, spawn_blocking, spawn_local, spawn_on, try_spawn, yield_now,
+    AbortHandle, Builder, CancellationToken, Cancelled, CancelledOwned, Culprit, Drain, DrainGuard,
+    DropGuard, Handle, Id, JoinError, JoinHandle, JoinSet, LocalHandle, Runtime, SpawnError, Stall,
+    StalledTask, TaskBuilder, TaskLocal, TaskLocalError, TaskLocalFuture, TaskPanic, Tracked,
+    YieldNow, block_in_place, block_on, spawn, spawn_blocking, spawn_local, spawn_on, try_spawn,
+    yield_now,
 };
 
 /// Copying between streams.

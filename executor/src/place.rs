@@ -10,7 +10,7 @@ use crate::pinned::Pinned;
 use crate::queue::Line;
 use crate::runtime::Shared;
 use crate::sync::Mutex;
-use crate::task::{self, Id, JoinHandle, List, Listed, PLACED, Runnable, Schedule, Task};
+use crate::task::{self, Id, JoinHandle, List, Listed, Name, PLACED, Runnable, Schedule, Task};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
@@ -79,6 +79,11 @@ impl Place {
         if let Some(host) = host {
             host.ring();
         }
+    }
+
+    /// Finds the name of a task of this place.
+    pub(crate) fn name_of(&self, id: Id) -> Option<Name> {
+        self.tasks.name_of(id)
     }
 
     /// Ends all tasks. No worker runs any more.

@@ -22,7 +22,7 @@ use crate::pinned;
 use crate::place::Place;
 use crate::queue::{Lane, SharedQueue};
 use crate::sync::Mutex;
-use crate::task::{List, Listed, Runnable, Schedule, Task};
+use crate::task::{Id, List, Listed, Name, Runnable, Schedule, Task};
 use crate::watch::{Post, Watch};
 use hooks::Hooks;
 use lifecycle::{Lifecycle, belongs_to};
@@ -350,6 +350,13 @@ impl Shared {
         if self.lifecycle.is_idle() {
             self.end_tasks();
         }
+    }
+
+    /// Finds the name of a task that may run anywhere, or was placed on a worker.
+    pub(crate) fn name_of(&self, id: Id) -> Option<Name> {
+        let places = self.places.iter().map(|place| place.name_of(id));
+        let lists = self.tasks.iter().map(|list| list.name_of(id));
+        places.chain(lists).flatten().next()
     }
 
     /// Ends all tasks. No worker runs any more.

@@ -66,6 +66,13 @@ impl Id {
     }
 }
 
+impl Id {
+    /// Makes it from the number that [`as_u64`](Id::as_u64) gave.
+    pub(crate) fn from_u64(number: u64) -> Option<Self> {
+        NonZeroU64::new(number).map(Self)
+    }
+}
+
 /// Takes a block of numbers for this thread, and returns the one before its first.
 #[cold]
 fn take_block() -> u64 {

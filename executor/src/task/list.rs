@@ -5,12 +5,13 @@
 //! touched: a task is put in once, before it is shared, and says itself which list that was. It has
 //! a predecessor or is the first; if neither, it is in none.
 
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::Task;
 use super::cell::Header;
 use super::reference::Reference;
+use super::{Id, Name, Origin, Task};
 use crate::sync::Mutex;
 
 /// Owns the tasks of a runtime or of a thread, so that they can be ended.
@@ -94,6 +95,48 @@ impl List {
         let first = alive.first?;
         // SAFETY: It is in this list, and the lock is held.
         Some(unsafe { alive.unlink(first) })
+    }
+
+    /// Counts the tasks that are ready and wait for a thread, and names some.
+    pub(crate) fn waiting(&self, most_named: usize) -> (usize, Vec<Origin>) {
+        let (mut count, mut named) = (0, Vec::new());
+        self.for_each(|task| {
+            if task.state().is_waiting() {
+                count += 1;
+                if named.len() < most_named {
+                    named.push(Origin {
+                        id: task.header().id,
+                        name: task.name().cloned(),
+                        spawned_at: task.header().spawned_at,
+                    });
+                }
+            }
+        });
+        (count, named)
+    }
+
+    /// Finds the name of the task with this number.
+    pub(crate) fn name_of(&self, id: Id) -> Option<Name> {
+        let mut name = None;
+        self.for_each(|task| {
+            if task.header().id == id {
+                name = task.name().cloned();
+            }
+        });
+        name
+    }
+
+    /// Looks at all tasks, while no other is put in or taken out.
+    fn for_each(&self, mut look: impl FnMut(&Reference)) {
+        let alive = self.0.lock();
+        let mut next = alive.first;
+        while let Some(task) = next {
+            // SAFETY: It is in this list, and the lock is held.
+            next = unsafe { links(task) }.next;
+            // SAFETY: What is in the list is there, and stands for a reference, which is not given
+            // up here.
+            look(&ManuallyDrop::new(unsafe { Reference::from_raw(task) }));
+        }
     }
 
     /// Returns how many tasks are alive.

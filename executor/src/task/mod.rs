@@ -24,6 +24,7 @@ mod list;
 mod local;
 mod reference;
 mod runnable;
+mod shown;
 mod state;
 mod waker;
 
@@ -48,6 +49,7 @@ pub use join::JoinHandle;
 pub(crate) use list::{List, Listed};
 pub use local::{TaskLocal, TaskLocalError, TaskLocalFuture};
 pub(crate) use runnable::{Runnable, Task};
+pub(crate) use shown::{Origin, Shown};
 pub(crate) use waker::yield_if_running;
 
 /// Where tasks go.

@@ -35,14 +35,6 @@ impl Runnable {
     }
 }
 
-impl Runnable {
-    /// Returns the key of the task in its list.
-    #[inline(always)]
-    pub(crate) fn key(&self) -> u32 {
-        self.0.header().slot().key
-    }
-}
-
 impl Pointer for Runnable {
     #[inline(always)]
     fn into_pointer(self) -> NonNull<()> {

@@ -145,7 +145,7 @@ impl Watch {
     fn report(&self, shared: &Shared, worker: usize, lasted: Duration) -> Option<Stall> {
         let post = &shared.posts[worker];
         let polls = shared.polls(worker);
-        let culprit = post.culprit(&shared.tasks);
+        let culprit = post.culprit(|id| shared.name_of(id));
         let LeftBehind {
             count,
             named,

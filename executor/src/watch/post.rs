@@ -4,22 +4,16 @@ use super::stall::{Culprit, StalledTask};
 use crate::block::Root;
 use crate::context::Next;
 use crate::pinned::Pinned;
-use crate::queue::TaskList;
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::task::{Id, Name, Shown};
 use std::sync::Weak;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-/// The future of `block_on`, in place of a task.
-const ROOT: u32 = u32::MAX;
-/// The task is one of the thread's own.
-const PINNED: u32 = 1 << 31;
 
 /// What one worker runs, and for whom: for the reports.
 pub(crate) struct Post {
-    /// The place of the task that it runs or has run last, in the list of the runtime, or with
-    /// [`PINNED`] in that of the thread; or [`ROOT`]. Written by the worker alone.
-    runs: AtomicU32,
+    /// The task that it runs or has run last, or none while it polls the future of `block_on`.
+    runs: Shown,
     /// How often it was stuck.
     stalls: AtomicU64,
     /// The thread that is this worker.
@@ -44,7 +38,7 @@ pub(super) struct LeftBehind {
 impl Post {
     pub(crate) fn new() -> Self {
         Self {
-            runs: AtomicU32::new(ROOT),
+            runs: Shown::default(),
             stalls: AtomicU64::new(0),
             tenant: Mutex::new(Tenant::default()),
         }
@@ -53,17 +47,15 @@ impl Post {
     /// The worker is about to run a task.
     #[inline(always)]
     pub(crate) fn run(&self, next: &Next) {
-        let runs = match next {
-            Next::Anywhere(runnable) => runnable.key(),
-            Next::Pinned(runnable) => runnable.key() | PINNED,
-        };
-        self.runs.store(runs, Ordering::Relaxed);
+        match next {
+            Next::Anywhere(task) | Next::Pinned(task) => self.runs.show(task),
+        }
     }
 
     /// The worker is about to poll the future of `block_on`.
     #[inline(always)]
     pub(crate) fn run_root(&self) {
-        self.runs.store(ROOT, Ordering::Relaxed);
+        self.runs.show_none();
     }
 
     /// A thread is this worker from now on; or none, for the default.
@@ -81,18 +73,15 @@ impl Post {
     }
 
     /// Finds out what the worker runs; the caller makes sure that it still did afterwards.
-    pub(super) fn culprit(&self, tasks: &TaskList) -> Culprit {
-        let found = match self.runs.load(Ordering::Relaxed) {
-            ROOT => return Culprit::Root,
-            pinned if pinned & PINNED != 0 => {
-                let own = self.tenant.lock().pinned.upgrade();
-                own.and_then(|own| own.tasks.origin(pinned & !PINNED))
-            }
-            key => tasks.origin(key),
+    /// Names are looked up by `name_of`.
+    pub(super) fn culprit(&self, name_of: impl Fn(Id) -> Option<Name>) -> Culprit {
+        let Some(mut task) = self.runs.read() else {
+            return Culprit::Root;
         };
-        found.map_or(Culprit::Unknown, |origin| {
-            Culprit::Task(StalledTask::new(origin))
-        })
+        let tenant = self.tenant.lock().pinned.upgrade();
+        let pinned = tenant.and_then(|pinned| pinned.tasks.name_of(task.id));
+        task.name = pinned.or_else(|| name_of(task.id));
+        Culprit::Task(StalledTask::new(task))
     }
 
     /// Looks at what waits for the thread.

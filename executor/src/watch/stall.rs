@@ -26,8 +26,6 @@ pub enum Culprit {
     Task(StalledTask),
     /// The future of `block_on`.
     Root,
-    /// Something else, as a waker that blocks, or a task that is over meanwhile.
-    Unknown,
 }
 
 /// A worker that has been running one thing for so long that others had to help.
@@ -102,7 +100,6 @@ impl fmt::Display for Culprit {
         match self {
             Self::Task(task) => task.fmt(f),
             Self::Root => f.write_str("the future of block_on"),
-            Self::Unknown => f.write_str("something that is no task"),
         }
     }
 }
