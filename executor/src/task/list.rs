@@ -8,9 +8,9 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::Task;
 use super::cell::Header;
 use super::reference::Reference;
+use super::{PLACED, Task};
 use crate::sync::Mutex;
 
 /// Owns the tasks of a runtime or of a thread, so that they can be ended.
@@ -48,7 +48,7 @@ impl<'a> Listed<'a> {
 
     /// Returns the number that the task was put in with.
     pub(crate) fn list(self) -> u16 {
-        self.0.header().list.load(Relaxed)
+        self.0.header().list.load(Relaxed) & !PLACED
     }
 }
 
