@@ -197,7 +197,7 @@ impl Worker {
     #[inline(always)]
     fn next_task(&mut self) -> Option<Next> {
         if !self.has_mail() {
-            let own = context::with_queues(|queues| queues.pop());
+            let own = context::with_queues(Queues::pop);
             if own.is_some() || self.is_alone {
                 return own;
             }
