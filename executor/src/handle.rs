@@ -2,7 +2,6 @@
 
 use crate::context;
 use crate::pinned::{Pinned, ToThread};
-use crate::place::ToPlace;
 use crate::runtime::{Scheduler, Shared};
 use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Task};
 use futures_task::{FutureObj, LocalFutureObj, LocalSpawn, Spawn};
@@ -460,14 +459,10 @@ impl Shared {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        if self.is_stealing {
-            return self.spawn_with(future, Scheduler(self.clone()), spawned_at);
-        }
-        let place = self.next_place();
-        place.spawn(future, &ToPlace(place.clone()), spawned_at)
+        self.spawn_with(future, Scheduler(self.clone()), spawned_at)
     }
 
-    /// Starts a task that may run anywhere; `scheduler` leads to this runtime.
+    /// Starts a task whose `scheduler` leads to this runtime.
     pub(crate) fn spawn_with<F, S: Schedule>(
         self: &Arc<Self>,
         future: F,
@@ -478,9 +473,10 @@ impl Shared {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let list = context::index_in(self).unwrap_or(self.workers.len());
+        let list = self.list_of_new();
         let (handle, runnable) = self.make_task(future, scheduler, list, spawned_at);
         match runnable {
+            Ok(runnable) if !self.is_stealing => self.send_home(runnable),
             Ok(runnable) => self.start(runnable),
             Err(refused) => drop(refused),
         }
@@ -501,7 +497,7 @@ impl Shared {
         F::Output: Send + 'static,
     {
         let (task, runnable, handle) = task::new(future, scheduler, Id::next(), spawned_at);
-        let runnable = match self.tasks[list].insert(list as u16, task) {
+        let runnable = match self.tasks[list].insert(self.placed | list as u16, task) {
             Ok(()) => Ok(runnable),
             Err(task) => Err((runnable, task)),
         };

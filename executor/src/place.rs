@@ -166,19 +166,29 @@ impl Shared {
         &self.places[worker]
     }
 
-    /// Returns where a new task goes if tasks don't move: to this worker, or if this is none, to the
-    /// workers in turn. Worker 0 gets none of those unless it is the only one, as it may be away.
-    pub(crate) fn next_place(self: &Arc<Self>) -> Arc<Place> {
-        let own = context::with(|context| {
-            let queues = context.queues.as_ref()?;
-            let is_own = Arc::ptr_eq(&context.shared, self);
-            is_own.then(|| queues.pinned.place()).flatten()
-        });
-        own.flatten().unwrap_or_else(|| {
-            let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-            let others = self.places.len() - 1;
-            self.places[if others == 0 { 0 } else { 1 + turn % others }].clone()
+    /// Returns which list a new task goes to: that of this worker, or that of what comes from
+    /// elsewhere. If tasks don't move, the list says where the task runs: here, or if this is no
+    /// worker, at the workers in turn. Worker 0 gets none of those unless it is the only one, as it
+    /// may be away.
+    pub(crate) fn list_of_new(self: &Arc<Self>) -> usize {
+        let own = context::index_in(self);
+        own.unwrap_or_else(|| match (self.is_stealing, self.places.len() - 1) {
+            (true, _) => self.workers.len(),
+            (false, 0) => 0,
+            (false, others) => 1 + self.turn.fetch_add(1, Ordering::Relaxed) % others,
         })
+    }
+
+    /// Has a task run on the worker that its list is named by, as tasks don't move.
+    ///
+    /// Such a task has the scheduler of all others, so that each future is compiled into one kind of
+    /// task only.
+    #[cold]
+    pub(crate) fn send_home(&self, runnable: Runnable) {
+        let place = &self.places[runnable.list()];
+        if let Some(runnable) = push(place, runnable) {
+            place.send(runnable);
+        }
     }
 }
 

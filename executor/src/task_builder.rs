@@ -103,16 +103,8 @@ impl TaskBuilder {
         F::Output: Send + 'static,
     {
         let shared = self.shared("TaskBuilder::spawn");
-        if shared.is_stealing {
-            let scheduler = self.named(Scheduler(shared.clone()));
-            return shared.spawn_with(future, scheduler, Location::caller());
-        }
-        let place = shared.next_place();
-        place.spawn(
-            future,
-            &self.named(ToPlace(place.clone())),
-            Location::caller(),
-        )
+        let scheduler = self.named(Scheduler(shared.clone()));
+        shared.spawn_with(future, scheduler, Location::caller())
     }
 
     /// Starts a task that one worker runs, as [`spawn_on`](crate::spawn_on) does.

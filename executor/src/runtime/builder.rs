@@ -11,7 +11,7 @@ use crate::handle::Handle;
 use crate::idle::Idle;
 use crate::queue::{Own, SharedQueue};
 use crate::sync::Mutex;
-use crate::task::Runnable;
+use crate::task::{PLACED, Runnable};
 use crate::watch::{Hook as StallHook, Post, Stall, Watch};
 use std::io;
 use std::sync::Arc;
@@ -474,6 +474,7 @@ impl Builder {
             seat: Mutex::new(None),
             places: (0..workers).map(|_| Arc::default()).collect(),
             is_stealing: self.is_stealing,
+            placed: if self.is_stealing { 0 } else { PLACED },
             turn: AtomicUsize::new(0),
             hooks: self.hooks.clone(),
             panics: Panics::new(self.task_panic),

@@ -241,6 +241,9 @@ pub(crate) struct Shared {
     pub(crate) places: Box<[Arc<Place>]>,
     /// Tasks may go from one worker to another.
     pub(crate) is_stealing: bool,
+    /// What the numbers of the lists of tasks have in common: [`PLACED`](crate::task::PLACED), if
+    /// tasks may not.
+    pub(crate) placed: u16,
     /// Whose turn it is to get a task that stays.
     pub(crate) turn: AtomicUsize,
     /// What is called when the threads begin, end and sleep.
@@ -382,6 +385,9 @@ pub(crate) struct Scheduler(pub(crate) Arc<Shared>);
 
 impl Schedule for Scheduler {
     fn schedule(&self, runnable: Runnable) {
+        if !self.0.is_stealing {
+            return self.0.send_home(runnable);
+        }
         if let Some(runnable) = context::push(&self.0, runnable) {
             self.0.inject(runnable);
         }

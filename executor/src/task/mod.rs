@@ -89,8 +89,8 @@ pub(crate) trait Schedule: Send + Sync + 'static {
 /// The name of a task.
 pub(crate) type Name = Cow<'static, str>;
 
-/// The list of tasks that were placed on a worker; all others have another number.
-pub(crate) const PLACED: u16 = u16::MAX;
+/// A part of the number of a list, which says that its tasks were placed on a worker.
+pub(crate) const PLACED: u16 = 1 << 15;
 
 /// Makes a task: the owner's side, the right to poll it for the first time, and the handle to join
 /// it.

@@ -20,7 +20,12 @@ pub(crate) struct Runnable(pub(super) Reference);
 impl Runnable {
     /// Says whether the task was placed on a worker, whoever that is, and not on this thread.
     pub(crate) fn is_placed(&self) -> bool {
-        self.0.header().list.load(Relaxed) == PLACED
+        self.0.header().list.load(Relaxed) & PLACED != 0
+    }
+
+    /// Returns the number of the list that the task is in.
+    pub(crate) fn list(&self) -> usize {
+        usize::from(self.0.header().list.load(Relaxed) & !PLACED)
     }
 
     /// Polls the future once, or drops it if the task was aborted.
