@@ -78,7 +78,11 @@ impl Said {
         let urgent =
             Flags::PRIORITY.when(self.urgent && slot.interest.contains(Interest::PRIORITY));
         if slot.asks_for_ends_only() {
-            return ends.and(urgent);
+            let nothing_urgent_follows =
+                self.read_ended && slot.interest.contains(Interest::PRIORITY);
+            return ends
+                .and(urgent)
+                .and(Flags::READ_CLOSED.when(nothing_urgent_follows));
         }
         ends.and(urgent)
             .and(Flags::READABLE.when(self.readable))
