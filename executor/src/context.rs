@@ -68,7 +68,7 @@ impl Queues {
     }
 
     /// Takes the next task, from the two queues in turn.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<Next> {
         if self.pinned_ready.is_empty() {
             return self.ready.pop().map(Next::Anywhere);
@@ -131,7 +131,7 @@ pub(crate) fn with<R>(look: impl FnOnce(&mut Context) -> R) -> Option<R> {
 }
 
 /// Looks at the queues of this thread, which is a worker and not within another look.
-#[inline]
+#[inline(always)]
 pub(crate) fn with_queues<R>(look: impl FnOnce(&mut Queues) -> R) -> R {
     CONTEXT.with_borrow_mut(|context| match &mut **context {
         Some(Context {
@@ -207,7 +207,7 @@ where
 }
 
 /// Queues a task of the runtime `of` here, if this thread is one of its workers; else hands it back.
-#[inline]
+#[inline(always)]
 pub(crate) fn push(of: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
     CONTEXT.with(|place| {
         let Ok(mut context) = place.try_borrow_mut() else {

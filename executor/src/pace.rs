@@ -4,9 +4,6 @@ use std::time::{Duration, Instant};
 
 /// How long tasks run before I/O is looked at.
 const INTERVAL: Duration = Duration::from_micros(20);
-/// How many strides the tasks that were ready together may run without a look at the clock: what
-/// comes in meanwhile waits behind them anyway, unless another worker has nothing to do.
-const STRIDES_IN_A_PASS: u32 = 8;
 /// How many tasks are run between two looks at the clock, at the most.
 const LONGEST_STRIDE: u32 = 64;
 
@@ -40,8 +37,8 @@ impl Pace {
         now.duration_since(*self.since.get_or_insert(now)) >= INTERVAL
     }
 
-    /// Grants some polls before the clock is looked at again: more if `ready` tasks were ready
-    /// together.
+    /// Grants some polls before the clock is looked at again: a pass over the `ready` tasks that were
+    /// ready together, at least, for what comes in meanwhile would wait behind them anyway.
     pub(crate) fn grant(&mut self, now: Instant, ready: usize) -> u32 {
         if let Some(looked) = self.looked.replace(now) {
             let mut took = now.duration_since(looked);
@@ -55,7 +52,7 @@ impl Pace {
             }
         }
         // A stride takes half of the interval at the most, if polls stay what they are.
-        let pass = (ready as u32).min(self.stride * STRIDES_IN_A_PASS);
+        let pass = u32::try_from(ready).unwrap_or(u32::MAX);
         self.granted = self.stride.max(pass).min(LONGEST_STRIDE);
         self.granted
     }
@@ -120,17 +117,21 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_are_ready_together_are_one_pass_if_they_are_short() {
+    fn tasks_that_are_ready_together_are_one_pass() {
         let (mut pace, mut now) = (Pace::new(), Instant::now());
-        let mut pass = |poll: Duration| {
+        let mut pass = |ready: usize| {
             let passes = (0..20).map(|_| {
-                let granted = pace.grant(now, 50);
-                now += poll * granted;
+                let granted = pace.grant(now, ready);
+                now += Duration::from_micros(30) * granted;
                 granted
             });
             passes.last()
         };
-        assert_eq!(pass(Duration::from_nanos(50)), Some(64));
-        assert_eq!(pass(Duration::from_micros(2)), Some(32), "they are long");
+        assert_eq!(pass(50), Some(50));
+        assert_eq!(
+            pass(1),
+            Some(1),
+            "the long pass has not made the stride longer"
+        );
     }
 }

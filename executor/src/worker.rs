@@ -119,8 +119,12 @@ impl Worker {
     /// Runs up to [`BATCH`] tasks; returns whether there are no more.
     #[inline(always)]
     fn run_batch(&mut self) -> bool {
-        let mut next = self.next_task();
+        let mut kept = None;
         for left in (0..BATCH).rev() {
+            let next = match kept {
+                None => self.next_task(),
+                kept => kept,
+            };
             let Some(task) = next else {
                 return true;
             };
@@ -138,9 +142,9 @@ impl Worker {
                 }
                 return false;
             }
-            next = match yielded {
-                None => self.next_task(),
-                Some(yielded) => self.next_after(yielded),
+            kept = match yielded {
+                None => None,
+                Some(yielded) => self.keep_or_put_back(yielded),
             };
         }
         false
@@ -195,24 +199,23 @@ impl Worker {
         }
     }
 
-    /// Finds the task to run after one that has yielded: which is the same again, if there is no
-    /// other.
+    /// Queues a task that has yielded, unless it is the only one, to be run again at once.
     #[inline(never)]
-    fn next_after(&mut self, yielded: Next) -> Option<Next> {
+    fn keep_or_put_back(&mut self, yielded: Next) -> Option<Next> {
         if !self.has_mail() && context::with_queues(|queues| queues.is_empty()) {
             return Some(yielded);
         }
         Self::put_back(yielded);
-        self.next_task()
+        None
     }
 
     /// Finds the next task: among its own, or among what came from elsewhere, in turn; or else
     /// among those of others.
     #[inline(always)]
     fn next_task(&mut self) -> Option<Next> {
-        if !self.has_mail() || std::mem::take(&mut self.own_is_next) {
+        if !self.has_mail() {
             let own = context::with_queues(Queues::pop);
-            if own.is_some() {
+            if own.is_some() || self.is_alone {
                 return own;
             }
         }
@@ -227,6 +230,12 @@ impl Worker {
 
     #[inline(never)]
     fn next_from_elsewhere(&mut self) -> Option<Next> {
+        if std::mem::take(&mut self.own_is_next) {
+            let own = context::with_queues(Queues::pop);
+            if own.is_some() {
+                return own;
+            }
+        }
         let next = self.take_mail().or_else(|| {
             // With others to take from, they may have emptied the shared queue meanwhile.
             context::with_queues(Queues::pop).or_else(|| self.steal())
@@ -299,14 +308,19 @@ impl Worker {
     }
 
     /// Work was found: if more is left, the next sleeper is to look for it.
-    #[inline]
+    #[inline(always)]
     fn end_search(&mut self) {
         if self.is_searching {
-            self.is_searching = false;
-            self.shared.idle.end_search();
-            if self.shared.has_work() {
-                self.shared.wake_one();
-            }
+            self.pass_search_on();
+        }
+    }
+
+    #[inline(never)]
+    fn pass_search_on(&mut self) {
+        self.is_searching = false;
+        self.shared.idle.end_search();
+        if self.shared.has_work() {
+            self.shared.wake_one();
         }
     }
 
@@ -338,14 +352,20 @@ impl Worker {
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
         self.show_up();
+        if is_needed {
+            self.go_on(is_work_seen);
+        }
+    }
+
+    /// Does what is due for a worker that was about to sleep, but is needed.
+    #[inline(never)]
+    fn go_on(&mut self, is_work_seen: bool) {
         if is_work_seen && !self.is_searching && !self.is_alone {
             self.shared.idle.resume_search();
             self.is_searching = true;
         }
         // A goal that is always due must not keep I/O from being looked at.
-        if is_needed {
-            self.look_at_io_if_due(Instant::now());
-        }
+        self.look_at_io_if_due(Instant::now());
     }
 
     /// Says whether other workers have something to be stolen, and nobody is after it: rule 5 of

@@ -83,7 +83,7 @@ impl<T: Pointer> Owner<T> {
     }
 
     /// Adds a task that was woken or spawned.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn push(&mut self, element: T) -> Put {
         // SAFETY: There is one owner, and nobody else uses it meanwhile.
         match unsafe { self.lane.slot.fill(element) } {
@@ -113,7 +113,7 @@ impl<T: Pointer> Owner<T> {
     }
 
     /// Takes the task to run next.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn pop(&mut self) -> Option<T> {
         if !self.lane.slot.is_empty() {
             if self.in_a_row < MOST_IN_A_ROW {

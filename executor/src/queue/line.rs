@@ -21,7 +21,7 @@ impl<T> Default for Line<T> {
 }
 
 impl<T> Line<T> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, element: T) {
         if self.first.is_none() {
             self.first = Some(element);
@@ -30,7 +30,7 @@ impl<T> Line<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<T> {
         let popped = self.first.take();
         if popped.is_some() && !self.rest.is_empty() {

@@ -39,7 +39,7 @@ impl<T: Pointer> Own<T> {
     }
 
     /// Adds a task that was woken or spawned.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, element: T) -> Put {
         if self.is_alone {
             self.line.push(element);
@@ -49,7 +49,7 @@ impl<T: Pointer> Own<T> {
     }
 
     /// Adds a task behind all others.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_back(&mut self, element: T) {
         if self.is_alone {
             self.line.push(element);
@@ -59,7 +59,7 @@ impl<T: Pointer> Own<T> {
     }
 
     /// Takes the task to run next.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<T> {
         if self.is_alone {
             return self.line.pop();
@@ -77,7 +77,7 @@ impl<T: Pointer> Own<T> {
         self.owner.steal(victim)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         if self.is_alone {
             return self.line.is_empty();
