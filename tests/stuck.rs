@@ -26,7 +26,10 @@ fn connections_go_on_while_a_task_blocks_its_thread() {
             })
             .build()
             .unwrap();
-        runtime.block_on(serve_and_ask());
+        // Not as the future of `block_on`, which can not leave its thread.
+        runtime
+            .block_on(async { spawn(serve_and_ask()).await })
+            .unwrap();
         let stall = told.recv_timeout(LIMIT).unwrap();
         assert!(matches!(stall.culprit, Culprit::Task(_)), "{stall}");
     }
