@@ -195,10 +195,13 @@ impl Worker {
 
     fn look_at_io_if_due(&mut self, now: Instant) {
         if self.pace.is_due(now) {
-            if !self.reactor.is_idle() {
+            if self.reactor.is_idle() {
+                self.pace.restart_at(now);
+            } else {
                 self.turn(Some(Duration::ZERO));
+                // However long the look took, tasks get their time until the next.
+                self.pace.restart_at(Instant::now());
             }
-            self.pace.restart_at(now);
         }
     }
 
