@@ -1,6 +1,6 @@
 //! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
 
-use crate::context::{self, Next, Queues};
+use crate::context::{self, Next};
 use crate::idle::{Sleep, Woken};
 use crate::pace::Pace;
 use crate::pinned::Pinned;
@@ -44,6 +44,8 @@ pub(crate) struct Worker {
     post: Arc<Post>,
     /// There is no other worker.
     is_alone: bool,
+    /// There is a watch, which is to be shown what the worker runs.
+    is_watched: bool,
     /// Somebody wants to know when the worker sleeps.
     is_sleep_told: bool,
     /// How often it has begun to run something; wraps around.
@@ -78,6 +80,7 @@ impl Worker {
             queue: shared.queue.clone(),
             post: shared.posts[index].clone(),
             is_alone: shared.workers.len() == 1,
+            is_watched: shared.watch.is_some(),
             is_sleep_told: shared.hooks.watch_sleep(),
             shared,
             index,
@@ -112,7 +115,7 @@ impl Worker {
                     return output;
                 }
             }
-            let nothing_left = self.run_batch();
+            let nothing_left = self.run_batch::<G>();
             if nothing_left {
                 self.sleep(goal);
             }
@@ -121,18 +124,17 @@ impl Worker {
 
     /// Runs up to [`BATCH`] tasks; returns whether there are no more.
     #[inline(always)]
-    fn run_batch(&mut self) -> bool {
+    fn run_batch<G>(&mut self) -> bool {
         let mut kept = None;
         for left in (0..BATCH).rev() {
             let next = match kept {
-                None => self.next_task(),
+                None => self.next_task::<G>(),
                 kept => kept,
             };
             let Some(task) = next else {
                 return true;
             };
-            self.prepare();
-            self.post.run(&task);
+            self.prepare(&task);
             let yielded = task.run();
             self.granted = match self.granted.checked_sub(1) {
                 Some(granted) => granted,
@@ -159,12 +161,15 @@ impl Worker {
 
     /// Does what is due before a task is run.
     #[inline(always)]
-    fn prepare(&mut self) {
+    fn prepare(&mut self, task: &Next) {
         self.end_search();
         if !self.is_alone {
             self.offer_what_is_left();
         }
         self.begin_poll();
+        if self.is_watched {
+            self.post.run(task);
+        }
     }
 
     #[inline(always)]
@@ -218,9 +223,9 @@ impl Worker {
     /// Finds the next task: among its own, or among what came from elsewhere, in turn; or else
     /// among those of others.
     #[inline(always)]
-    fn next_task(&mut self) -> Option<Next> {
+    fn next_task<G>(&mut self) -> Option<Next> {
         if !self.has_mail() {
-            let own = context::with_queues(Queues::pop);
+            let own = context::pop::<G>();
             if own.is_some() || self.is_alone {
                 return own;
             }
@@ -237,14 +242,14 @@ impl Worker {
     #[inline(never)]
     fn next_from_elsewhere(&mut self) -> Option<Next> {
         if std::mem::take(&mut self.own_is_next) {
-            let own = context::with_queues(Queues::pop);
+            let own = context::pop::<Self>();
             if own.is_some() {
                 return own;
             }
         }
         let next = self.take_mail().or_else(|| {
             // With others to take from, they may have emptied the shared queue meanwhile.
-            context::with_queues(Queues::pop).or_else(|| self.steal())
+            context::pop::<Self>().or_else(|| self.steal())
         });
         self.own_is_next = true;
         next

@@ -269,7 +269,7 @@ impl Shared {
     /// Has a new task run for the first time: by this thread if it is a worker, unless another is
     /// free before it comes to that.
     pub(crate) fn start(self: &Arc<Self>, runnable: Runnable) {
-        if let Some(runnable) = context::push(self, runnable) {
+        if let Some(runnable) = context::push::<Self>(self, runnable) {
             self.inject(runnable);
         }
     }
@@ -385,10 +385,15 @@ pub(crate) struct Scheduler(pub(crate) Arc<Shared>);
 
 impl Schedule for Scheduler {
     fn schedule(&self, runnable: Runnable) {
+        self.schedule_from::<Self>(runnable);
+    }
+
+    #[inline(always)]
+    fn schedule_from<Caller>(&self, runnable: Runnable) {
         if !self.0.is_stealing {
             return self.0.send_home(runnable);
         }
-        if let Some(runnable) = context::push(&self.0, runnable) {
+        if let Some(runnable) = context::push::<Caller>(&self.0, runnable) {
             self.0.inject(runnable);
         }
     }
