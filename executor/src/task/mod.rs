@@ -66,6 +66,7 @@ pub(crate) trait Schedule: Send + Sync + 'static {
 
     /// As [`schedule`](Self::schedule), for tasks of one kind, so that the compiler may make it a
     /// part of each `Caller`.
+    #[allow(clippy::extra_unused_type_parameters)]
     #[inline(always)]
     fn schedule_from<Caller>(&self, runnable: Runnable) {
         self.schedule(runnable);
