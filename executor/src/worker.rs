@@ -10,6 +10,7 @@ use crate::task::Runnable;
 use std::sync::Arc;
 use std::time::Duration;
 use windlass_reactor::Reactor;
+use windlass_reactor::budget::Budget;
 
 /// How many tasks a worker runs before it looks at its goal.
 const BATCH: usize = 61;
@@ -46,6 +47,8 @@ pub(crate) struct Worker {
     /// How often it has begun to run something; wraps around.
     polls: usize,
     reactor: Reactor,
+    /// What a task may do in one poll.
+    budget: Budget,
     pace: Pace,
     /// How many tasks are left of those that were ready when I/O was looked at last.
     pass: usize,
@@ -74,6 +77,7 @@ impl Worker {
             lane,
             queue: shared.queue.clone(),
             is_alone: shared.workers.len() == 1,
+            budget: shared.budget,
             shared,
             index,
             pinned,
@@ -97,6 +101,10 @@ impl Worker {
     /// Runs tasks until the goal is reached. The thread has entered the context of this worker and
     /// its reactor.
     pub(crate) fn run<G: Goal>(&mut self, goal: &mut G) -> G::Output {
+        self.budget.scope(|| self.run_tasks(goal))
+    }
+
+    fn run_tasks<G: Goal>(&mut self, goal: &mut G) -> G::Output {
         loop {
             if goal.is_due() {
                 self.begin_poll();
@@ -157,6 +165,7 @@ impl Worker {
     fn begin_poll(&mut self) {
         self.polls = self.polls.wrapping_add(1);
         self.lane.begin_poll(self.polls);
+        self.budget.begin_poll();
     }
 
     /// What was ready when I/O was looked at last has had its turn: looks at I/O again if that is

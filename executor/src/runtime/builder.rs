@@ -12,6 +12,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use windlass_reactor::budget::Budget;
 use windlass_reactor::{Backend, Poller, Reactor};
 
 /// Chooses how a [`Runtime`] is made.
@@ -35,6 +36,7 @@ pub struct Builder {
     thread_name: String,
     thread_stack_size: Option<usize>,
     blocking: Limits,
+    budget: Budget,
 }
 
 impl Default for Builder {
@@ -64,6 +66,7 @@ impl Builder {
             thread_name: "windlass".to_owned(),
             thread_stack_size: None,
             blocking: Limits::default(),
+            budget: Budget::default(),
         }
     }
 
@@ -213,6 +216,26 @@ impl Builder {
         self
     }
 
+    /// Sets how many operations a task may do in one poll before it has to give way, at least 1; 64
+    /// unless set. See [`windlass_reactor::budget`].
+    ///
+    /// More of them have a task with much to do go on for longer, and the others wait for longer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().budget(16).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn budget(mut self, operations: u32) -> Self {
+        self.budget = Budget::of(operations);
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
@@ -252,6 +275,7 @@ impl Builder {
                 .collect(),
             seat: Mutex::new(None),
             pool: Arc::new(Pool::new(self.thread_name.clone(), self.blocking)),
+            budget: self.budget,
             lifecycle: Arc::default(),
             stopping: AtomicBool::new(false),
         });

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use windlass_reactor::Handle as ReactorHandle;
+use windlass_reactor::budget::Budget;
 
 /// Runs tasks on one thread or on many, and sleeps in a reactor when there are none.
 ///
@@ -225,6 +226,8 @@ pub(crate) struct Shared {
     /// The place of the worker that is whoever calls `block_on`: worker 0.
     pub(crate) seat: Mutex<Option<Seat>>,
     pub(crate) pool: Arc<Pool>,
+    /// What a task may do in one poll.
+    pub(crate) budget: Budget,
     lifecycle: Arc<Lifecycle>,
     stopping: AtomicBool,
 }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use windlass_reactor::Taken;
+use windlass_reactor::{Taken, budget};
 
 /// A socket that doesn't block, and what is needed to tell whether a short read drained it.
 ///
@@ -39,6 +39,7 @@ impl Socket {
     #[inline]
     pub(super) fn receive(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
         let count = retry(|| (&self.stream).read(space))?;
+        budget::charge_bytes(count);
         Ok(self.taken(count, space.len()))
     }
 
@@ -47,6 +48,7 @@ impl Socket {
         spaces: &mut [IoSliceMut<'_>],
     ) -> io::Result<Taken<usize>> {
         let count = retry(|| (&self.stream).read_vectored(spaces))?;
+        budget::charge_bytes(count);
         Ok(self.taken(count, spaces.iter().map(|space| space.len()).sum()))
     }
 
@@ -63,7 +65,7 @@ impl Socket {
     #[inline]
     pub(super) fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
         let sent = retry(|| (&self.stream).write(bytes));
-        sent.map(Taken::Some).map_err(while_connecting)
+        sent.map(charged).map_err(while_connecting)
     }
 
     pub(super) fn peek(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
@@ -73,7 +75,7 @@ impl Socket {
 
     pub(super) fn send_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<Taken<usize>> {
         let sent = retry(|| system::send_vectored(&self.stream, buffers));
-        sent.map(Taken::Some).map_err(while_connecting)
+        sent.map(charged).map_err(while_connecting)
     }
 
     /// Sends until all of `rest` is sent or it would block; `rest` says how far it came.
@@ -81,11 +83,21 @@ impl Socket {
         while !rest.is_empty() {
             match retry(|| (&self.stream).write(rest)).map_err(while_connecting)? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
-                count => *rest = &rest[count..],
+                count => {
+                    budget::charge_bytes(count);
+                    *rest = &rest[count..];
+                }
             }
         }
         Ok(Taken::Some(()))
     }
+}
+
+/// Takes what was sent from the budget of the task.
+#[inline]
+fn charged(count: usize) -> Taken<usize> {
+    budget::charge_bytes(count);
+    Taken::Some(count)
 }
 
 /// A write that was to open a connection fast, and began an ordinary one as the peer's cookie was
