@@ -204,6 +204,7 @@ impl<T, C: FnOnce() -> T> Future for Job<C> {
 
 impl Shared {
     /// Has a closure run on a thread of the pool. If no thread can be started, it is cancelled.
+    #[track_caller]
     pub(crate) fn spawn_blocking<T, C>(
         self: &Arc<Self>,
         closure: C,
@@ -213,6 +214,7 @@ impl Shared {
         T: Send + 'static,
         C: FnOnce() -> T + Send + 'static,
     {
+        self.refuse_if_inherited();
         let pool = &self.pool;
         let (task, runnable, handle) = task::new(
             Job(Some(closure)),

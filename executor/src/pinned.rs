@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
+use windlass_reactor::Process;
 
 /// The tasks of one thread; reached by the wakers of them from any.
 pub(crate) struct Pinned {
@@ -24,6 +25,8 @@ pub(crate) struct Pinned {
     has_mail: AtomicBool,
     /// The worker that the thread is at the moment, if it is one.
     host: Mutex<Option<(Weak<Shared>, usize)>>,
+    /// Whose thread it is.
+    process: Process,
 }
 
 impl Pinned {
@@ -33,7 +36,13 @@ impl Pinned {
             inbox: Mutex::default(),
             has_mail: AtomicBool::new(false),
             host: Mutex::default(),
+            process: Process::current(),
         })
+    }
+
+    /// Says whether the tasks are those of a process that has forked into this one.
+    pub(crate) fn is_inherited(&self) -> bool {
+        !self.process.is_current()
     }
 
     /// The thread runs tasks from now on, as this worker.
@@ -117,7 +126,12 @@ struct Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        self.pinned.close();
+        if self.pinned.is_inherited() {
+            // What the tasks hold is for the parent to close.
+            std::mem::forget(self.pinned.clone());
+        } else {
+            self.pinned.close();
+        }
     }
 }
 

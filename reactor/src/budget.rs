@@ -169,19 +169,19 @@ impl Drop for Permit {
 pub fn poll_proceed(context: &mut Context<'_>) -> Poll<Permit> {
     let left = LEFT.get().wrapping_sub(1);
     LEFT.set(left);
-    if left < 0 && is_refused(left) {
-        context.waker().wake_by_ref();
+    if left < 0 && is_refused(context, left) {
         return Poll::Pending;
     }
     Poll::Ready(Permit { _here: PhantomData })
 }
 
-/// Nothing is left: says whether it stays at that.
+/// Nothing is left: says whether it stays at that, and wakes the task if so.
 #[cold]
 #[inline(never)]
-fn is_refused(left: i32) -> bool {
+fn is_refused(context: &Context<'_>, left: i32) -> bool {
     let granted = GRANTED.get();
     if granted != Budget::UNLIMITED && left > -PATIENCE {
+        context.waker().wake_by_ref();
         return true;
     }
     LEFT.set(granted.0 - 1);

@@ -354,10 +354,9 @@ impl<T: AsFd> Async<T> {
         direction: Direction,
         key: &mut Option<Key>,
     ) -> Poll<io::Result<()>> {
-        let ready = ready!(self.poll_ready(context, direction, key));
+        ready!(self.poll_ready(context, direction, key))?;
         // Whoever waits for readiness goes on to an operation that nothing keeps from being tried.
-        ready!(budget::poll_proceed(context)).spend();
-        Poll::Ready(ready.map(drop))
+        budget::poll_proceed(context).map(|permit| Ok(permit.spend()))
     }
 
     /// Answers at once if `direction` may be ready, else waits; `None` says that there is no

@@ -33,6 +33,7 @@ mod io;
 mod notifier;
 mod paused;
 mod poller;
+mod process;
 mod reactor;
 mod registry;
 pub mod signal;
@@ -48,5 +49,6 @@ pub use poller::{
     Backend, Event, Events, Features, Interest, Mode, NotifierKind, Poller, Refusal, RegisterError,
     Token, UnknownName,
 };
+pub use process::Process;
 pub use reactor::{Handle, Reactor, Turn};
 pub use source::Direction;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use windlass_reactor::budget::Budget;
-use windlass_reactor::{Backend, Poller, Reactor};
+use windlass_reactor::{Backend, Poller, Process, Reactor};
 
 /// Chooses how a [`Runtime`] is made.
 ///
@@ -276,6 +276,7 @@ impl Builder {
             seat: Mutex::new(None),
             pool: Arc::new(Pool::new(self.thread_name.clone(), self.blocking)),
             budget: self.budget,
+            process: Process::current(),
             lifecycle: Arc::default(),
             stopping: AtomicBool::new(false),
         });

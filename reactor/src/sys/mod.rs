@@ -15,6 +15,7 @@ pub(crate) mod devpoll;
 pub(crate) mod epoll;
 pub(crate) mod eventfd;
 pub(crate) mod file;
+pub(crate) mod fork;
 #[cfg(any(
     target_vendor = "apple",
     target_os = "freebsd",

@@ -158,7 +158,7 @@ impl Sleep {
     #[inline]
     fn now(&self) -> Moment {
         match &self.timer {
-            Timer::In(reactor, _) => reactor.now(),
+            Timer::In(reactor, _) if !reactor.is_inherited() => reactor.now(),
             _ => current::now(),
         }
     }
