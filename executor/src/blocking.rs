@@ -4,7 +4,6 @@ use crate::context::{self, Context};
 use crate::queue::TaskList;
 use crate::runtime::{Shared, belong_to};
 use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Slot, Task};
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::Location;
@@ -12,6 +11,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
+use windlass_reactor::sys::lock::{Condvar, Mutex};
 use windlass_reactor::time::Hold;
 
 /// How large a pool gets.

@@ -21,7 +21,6 @@ use std::future::Future;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Which signal.
@@ -88,14 +87,8 @@ pub struct Signal {
     kind: SignalKind,
     /// Who listens: a child listens anew.
     process: Process,
-    pipe: Pipe,
-}
-
-/// What says that the signal came.
-#[derive(Debug)]
-struct Pipe {
-    /// Comes first, so that nothing is written any more when the read end is closed.
-    _registered: sys::signal::Registered,
+    /// Comes before the read end, so that nothing is written any more when that is closed.
+    registered: sys::signal::Registered,
     arrivals: Async<OwnedFd>,
 }
 
@@ -107,10 +100,12 @@ impl Signal {
     /// `InvalidInput` for signals that can't be caught; the system's error if there is no such
     /// signal or no descriptor left for the pipe.
     pub fn new(kind: SignalKind) -> io::Result<Self> {
+        let (read_end, write_end) = sys::pipe::create()?;
         Ok(Self {
             kind,
             process: Process::current(),
-            pipe: Pipe::new(kind)?,
+            registered: sys::signal::write_on_arrival(kind.0, write_end)?,
+            arrivals: Async::from_nonblocking(read_end),
         })
     }
 
@@ -140,12 +135,9 @@ impl Signal {
     /// As for [`recv`](Signal::recv).
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.process.is_current() {
-            // The pipe is the parent's: whatever is read there, the parent would miss.
-            self.pipe = Pipe::new(self.kind)?;
-            self.process = Process::current();
+            self.listen_in_child()?;
         }
-        self.pipe
-            .arrivals
+        self.arrivals
             .poll_io_with(context, Direction::Read, |pipe| {
                 let mut space = [0; 64];
                 let taken = sys::file::read(pipe.as_fd(), &mut space)?;
@@ -155,16 +147,17 @@ impl Signal {
                 Ok(Taken::Some(()))
             })
     }
-}
 
-impl Pipe {
-    fn new(kind: SignalKind) -> io::Result<Self> {
+    /// Begins to listen for signals of this process, a child of the one that has listened before.
+    ///
+    /// The pipe is the parent's: whatever is read there, the parent would miss.
+    #[cold]
+    fn listen_in_child(&mut self) -> io::Result<()> {
         let (read_end, write_end) = sys::pipe::create()?;
-        let registered = sys::signal::write_on_arrival(kind.0, Arc::new(write_end))?;
-        Ok(Self {
-            arrivals: Async::from_nonblocking(read_end),
-            _registered: registered,
-        })
+        self.arrivals = Async::from_nonblocking(read_end);
+        self.registered.listen_in_child(write_end);
+        self.process = Process::current();
+        Ok(())
     }
 }
 
