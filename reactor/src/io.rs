@@ -356,7 +356,8 @@ impl<T: AsFd> Async<T> {
     ) -> Poll<io::Result<()>> {
         ready!(self.poll_ready(context, direction, key))?;
         // Whoever waits for readiness goes on to an operation that nothing keeps from being tried.
-        budget::poll_proceed(context).map(|permit| Ok(permit.spend()))
+        ready!(budget::poll_proceed(context)).spend();
+        Poll::Ready(Ok(()))
     }
 
     /// Answers at once if `direction` may be ready, else waits; `None` says that there is no

@@ -1,6 +1,6 @@
 //! Child processes that are copies of this one.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, dead_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -32,5 +32,12 @@ pub(crate) fn in_child(body: impl FnOnce()) {
 pub(crate) fn kill_self(signal: libc::c_int) {
     // SAFETY: the calls have no conditions.
     let sent = unsafe { libc::kill(libc::getpid(), signal) };
+    assert_eq!(sent, 0);
+}
+
+/// Sends a signal to this thread, which has handled it when this returns.
+pub(crate) fn raise(signal: libc::c_int) {
+    // SAFETY: the call has no conditions.
+    let sent = unsafe { libc::raise(signal) };
     assert_eq!(sent, 0);
 }

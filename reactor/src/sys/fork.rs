@@ -1,4 +1,4 @@
-//! Noticing fork(2), by way of pthread_atfork(3).
+//! Noticing fork(2), by way of `pthread_atfork`.
 //!
 //! getpid(2) is a system call each time; this is a look at memory. What escapes it is a child made
 //! by the bare system call, which runs no handlers; and vfork(2), whose child may only exec.
