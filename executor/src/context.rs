@@ -207,7 +207,7 @@ where
         let Some(Context { shared, queues }) = &mut **context else {
             return Err(future);
         };
-        if !shared.is_stealing {
+        if !shared.is_stealing || shared.is_inherited() {
             return Err(future);
         }
         let list = match queues {

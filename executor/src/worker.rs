@@ -11,6 +11,7 @@ use crate::watch::Post;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use windlass_reactor::Reactor;
+use windlass_reactor::budget::Budget;
 
 /// How many tasks a worker runs before it looks at its goal.
 const BATCH: usize = 61;
@@ -51,6 +52,8 @@ pub(crate) struct Worker {
     /// How often it has begun to run something; wraps around.
     polls: usize,
     reactor: Reactor,
+    /// What a task may do in one poll.
+    budget: Budget,
     pace: Pace,
     /// How many tasks may be run before the next look at the clock, to see whether I/O is due.
     granted: u32,
@@ -82,6 +85,7 @@ impl Worker {
             is_alone: shared.workers.len() == 1,
             is_watched: shared.watch.is_some(),
             is_sleep_told: shared.hooks.watch_sleep(),
+            budget: shared.budget,
             shared,
             index,
             pinned,
@@ -105,6 +109,10 @@ impl Worker {
     /// Runs tasks until the goal is reached. The thread has entered the context of this worker and
     /// its reactor.
     pub(crate) fn run<G: Goal>(&mut self, goal: &mut G) -> G::Output {
+        self.budget.scope(|| self.run_tasks(goal))
+    }
+
+    fn run_tasks<G: Goal>(&mut self, goal: &mut G) -> G::Output {
         self.show_up();
         loop {
             if goal.is_due() {
@@ -176,6 +184,7 @@ impl Worker {
     fn begin_poll(&mut self) {
         self.polls = self.polls.wrapping_add(1);
         self.lane.begin_poll(self.polls);
+        self.budget.begin_poll();
     }
 
     /// Has the watch see that the worker is awake, and so what it runs.

@@ -5,6 +5,7 @@
 
 use crate::clock::Moment;
 use crate::paused::Paused;
+use crate::process::Process;
 use crate::reactor::{Reactor, Shared};
 use parking_lot::Mutex;
 use std::cell::RefCell;
@@ -64,10 +65,15 @@ pub(crate) fn enter<R>(reactor: &Arc<Shared>, body: impl FnOnce() -> R) -> R {
     body()
 }
 
+/// How many places there are for the fallback. A lock may have been held by another thread when the
+/// process forked, and then is for ever in the child: so each generation has the next place.
+const PLACES: usize = 16;
+
 /// Returns the reactor that a thread of its own turns, and starts it the first time.
 fn fallback() -> io::Result<Arc<Shared>> {
-    static FALLBACK: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
-    let mut fallback = FALLBACK.lock();
+    static FALLBACK: [Mutex<Option<Arc<Shared>>>; PLACES] = [const { Mutex::new(None) }; PLACES];
+    let generation = Process::current().number() as usize;
+    let mut fallback = FALLBACK[generation % PLACES].lock();
     if let Some(reactor) = fallback.as_ref().filter(|reactor| reactor.is_attended()) {
         return Ok(reactor.clone());
     }

@@ -17,7 +17,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
-use windlass_reactor::{Backend, Poller, Reactor};
+use windlass_reactor::budget::Budget;
+use windlass_reactor::{Backend, Poller, Process, Reactor};
 
 /// Chooses how a [`Runtime`] is made.
 ///
@@ -44,6 +45,7 @@ pub struct Builder {
     affinity: Affinity,
     is_stealing: bool,
     on_stall: Option<StallHook>,
+    budget: Budget,
 }
 
 impl Default for Builder {
@@ -77,6 +79,7 @@ impl Builder {
             affinity: Affinity::default(),
             is_stealing: true,
             on_stall: None,
+            budget: Budget::default(),
         }
     }
 
@@ -247,6 +250,26 @@ impl Builder {
     #[must_use]
     pub fn blocking_keep_alive(mut self, keep_alive: Duration) -> Self {
         self.blocking.keep_alive = keep_alive;
+        self
+    }
+
+    /// Sets how many operations a task may do in one poll before it has to give way, at least 1; 64
+    /// unless set. See [`windlass_reactor::budget`].
+    ///
+    /// More of them have a task with much to do go on for longer, and the others wait for longer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().budget(16).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn budget(mut self, operations: u32) -> Self {
+        self.budget = Budget::of(operations);
         self
     }
 
@@ -481,6 +504,8 @@ impl Builder {
             pool: Arc::new(Pool::new(self.thread_names.clone(), self.blocking)),
             posts: (0..workers).map(|_| Arc::new(Post::new())).collect(),
             watch: Watch::new(workers, self.on_stall.clone()),
+            budget: self.budget,
+            process: Process::current(),
             lifecycle: Arc::default(),
             stopping: AtomicBool::new(false),
         });
