@@ -178,7 +178,8 @@ impl Worker {
             if !self.reactor.is_idle() {
                 self.turn(Some(Duration::ZERO));
             }
-            self.pace.restart_at(now);
+            // Not from `now`: however long a turn takes, tasks have their time after it.
+            self.pace.restart_at(Instant::now());
         }
     }
 
