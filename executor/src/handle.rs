@@ -357,7 +357,8 @@ where
 {
     match try_spawn(future) {
         Ok(handle) => handle,
-        Err(_) => no_runtime("spawn"),
+        Err(SpawnError(Refusal::NoRuntime)) => no_runtime("spawn"),
+        Err(SpawnError(Refusal::Inherited)) => refuse_inherited(),
     }
 }
 

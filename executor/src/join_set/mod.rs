@@ -9,9 +9,9 @@ use slab::Slab;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
+use windlass_reactor::budget;
 
 /// A set of tasks, joined one after the other in the order in which they end.
 ///
@@ -420,22 +420,20 @@ impl<T> JoinSet<T> {
         }
     }
 
-    fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<(Id, Result<T, JoinError>)>> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<(Id, Result<T, JoinError>)>> {
         if self.is_empty() {
             return Poll::Ready(None);
         }
-        self.ended.poll_pop(context).map(|key| Some(self.take(key)))
+        let permit = ready!(budget::poll_proceed(context));
+        let key = ready!(self.ended.poll_pop(context));
+        permit.spend();
+        Poll::Ready(Some(self.take(key)))
     }
 
     /// Takes a task that has ended out of the set.
     fn take(&mut self, key: usize) -> (Id, Result<T, JoinError>) {
         let mut handle = self.handles.remove(key);
-        let id = handle.id();
-        let joined = Pin::new(&mut handle).poll(&mut Context::from_waker(Waker::noop()));
-        match joined {
-            Poll::Ready(result) => (id, result),
-            Poll::Pending => unreachable!("only a task that has ended is in the list"),
-        }
+        (handle.id(), handle.take())
     }
 }
 

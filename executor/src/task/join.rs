@@ -276,6 +276,26 @@ impl<T> JoinHandle<T> {
     }
 }
 
+impl<T> JoinHandle<T> {
+    /// Takes the result of a task that is finished.
+    ///
+    /// # Panics
+    ///
+    /// If it is not, or if the result was taken.
+    pub(crate) fn take(&mut self) -> Result<T, JoinError> {
+        assert!(
+            self.is_finished() && !self.taken,
+            "a result was taken that is not there"
+        );
+        self.taken = true;
+        // SAFETY: The task is complete, and `taken` was not set until now.
+        let output = unsafe { self.output() };
+        // SAFETY: The output is there, of this type, and nobody else will read it.
+        let ended = unsafe { output.read() };
+        ended.map_err(|failure| JoinError::new(&self.task, failure))
+    }
+}
+
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
@@ -288,12 +308,7 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Pending;
         }
         ready!(budget::poll_proceed(context)).spend();
-        self.taken = true;
-        // SAFETY: The task is complete, and `taken` was not set until now.
-        let output = unsafe { self.output() };
-        // SAFETY: The output is there, of this type, and nobody else will read it.
-        let ended = unsafe { output.read() };
-        Poll::Ready(ended.map_err(|failure| JoinError::new(&self.task, failure)))
+        Poll::Ready(self.take())
     }
 }
 
