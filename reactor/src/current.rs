@@ -64,9 +64,16 @@ pub(crate) fn enter<R>(reactor: &Arc<Shared>, body: impl FnOnce() -> R) -> R {
     body()
 }
 
+/// The reactor that serves threads without one.
+static FALLBACK: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
+
+/// Returns the reactor that a thread of its own turns, if there is one.
+pub(crate) fn started_fallback() -> Option<Arc<Shared>> {
+    FALLBACK.lock().clone()
+}
+
 /// Returns the reactor that a thread of its own turns, and starts it the first time.
 fn fallback() -> io::Result<Arc<Shared>> {
-    static FALLBACK: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
     let mut fallback = FALLBACK.lock();
     if let Some(reactor) = fallback.as_ref().filter(|reactor| reactor.is_attended()) {
         return Ok(reactor.clone());

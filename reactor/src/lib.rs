@@ -38,6 +38,7 @@ mod sync;
 pub mod sys;
 pub mod time;
 mod timers;
+mod view;
 mod wakes;
 
 pub use io::{Async, Operation, Taken};
@@ -47,3 +48,4 @@ pub use poller::{
 };
 pub use reactor::{Handle, Reactor, Turn};
 pub use source::Direction;
+pub use view::{Counts, Wait, WaitsFor};

@@ -9,6 +9,7 @@ use crate::registry::Registry;
 use crate::source::Source;
 use crate::time::Hold;
 use crate::timers::TimerKey;
+use crate::view::Turns;
 use crate::wakes::Wakes;
 use parking_lot::Mutex;
 use std::fmt;
@@ -117,6 +118,7 @@ impl Reactor {
             },
             attended: AtomicBool::new(true),
             paused,
+            turns: Turns::default(),
             limit: AtomicU64::new(Moment::START.to_bits()),
         };
         Self {
@@ -150,6 +152,7 @@ impl Reactor {
         if !shared.deadlines.is_empty() {
             return self.turn_timers(notified);
         }
+        shared.turns.note(self.events.len());
         shared.dispatch(&self.events, &mut self.wakes);
         claim.give_up();
         self.wakes.wake_all();
@@ -182,8 +185,10 @@ impl Reactor {
     /// Takes in what is ready and due, gives up the claim, and wakes all that are concerned.
     fn take_in(&mut self, notified: bool) -> Turn {
         let shared = &*self.handle.0;
+        shared.turns.note(self.events.len());
         shared.dispatch(&self.events, &mut self.wakes);
         let timers = shared.deadlines.expire(|| shared.now(), &mut self.wakes);
+        shared.turns.note_timers(timers);
         shared.poller.claim().give_up();
         self.wakes.wake_all();
         Turn {
@@ -234,6 +239,7 @@ impl Reactor {
                 Step::ToTimer(moment) => {
                     clock.move_to(moment);
                     turn.timers = shared.deadlines.expire(|| moment, wakes);
+                    shared.turns.note_timers(turn.timers);
                 }
                 Step::ToGoal(moment) => {
                     clock.move_to(moment);
@@ -365,8 +371,10 @@ impl Handle {
         };
         let (mut events, mut wakes) = (Events::new(), Wakes::default());
         shared.poller.look(&mut events)?;
+        shared.turns.note(events.len());
         shared.dispatch(&events, &mut wakes);
         let timers = shared.deadlines.expire(|| shared.now(), &mut wakes);
+        shared.turns.note_timers(timers);
         drop(claimed);
         wakes.wake_all();
         Ok(Some(Turn {
@@ -434,6 +442,8 @@ pub(crate) struct Shared {
     attended: AtomicBool,
     /// The clock, if it is not the real one.
     paused: Option<Paused>,
+    /// What the turns have come upon.
+    turns: Turns,
     /// Until when the turn in progress may last, if it has found that out; for paused clocks.
     limit: AtomicU64,
 }
@@ -500,6 +510,24 @@ impl Shared {
     /// Returns the clock, if it is paused.
     pub(crate) fn paused(&self) -> Option<&Paused> {
         self.paused.as_ref()
+    }
+
+    /// Returns what the turns have come upon.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    pub(crate) fn poller(&self) -> &Poller {
+        &self.poller
+    }
+
+    pub(crate) fn deadlines(&self) -> &Deadlines {
+        &self.deadlines
+    }
+
+    /// Returns all sources that are registered.
+    pub(crate) fn all_sources(&self) -> Vec<Arc<Source>> {
+        self.registry.lock().all()
     }
 
     fn attach(&self) {
