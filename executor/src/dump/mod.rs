@@ -251,6 +251,27 @@ impl Waits {
 }
 
 impl WaitingFor {
+    /// Says that a task is waited for; to compare with.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::{Handle, WaitingFor, block_on, spawn, yield_now};
+    ///
+    /// block_on(async {
+    ///     let last = spawn(std::future::pending::<()>());
+    ///     let id = last.id();
+    ///     let first = spawn(last);
+    ///     yield_now().await;
+    ///     let dump = Handle::current().dump();
+    ///     let first = dump.tasks.iter().find(|task| task.id == first.id()).unwrap();
+    ///     assert_eq!(first.waits_for, [WaitingFor::task(id, false)]);
+    /// });
+    /// ```
+    pub fn task(id: Id, is_blocking: bool) -> Self {
+        Self::Task { id, is_blocking }
+    }
+
     fn new(waits_for: WaitsFor) -> Self {
         match waits_for {
             WaitsFor::Timer { left, .. } => Self::Sleep { left },
