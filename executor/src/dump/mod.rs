@@ -221,7 +221,7 @@ impl Waits {
             .flat_map(ReactorHandle::waits)
         {
             let of_task = waits.on_reactors.entry(wait.waker).or_default();
-            of_task.push(WaitingFor::new(wait.waits_for));
+            of_task.push(WaitingFor::new(&wait.waits_for));
         }
         for (sight, is_blocking) in found {
             if let Some(joiner) = sight.joiner {
@@ -272,8 +272,8 @@ impl WaitingFor {
         Self::Task { id, is_blocking }
     }
 
-    fn new(waits_for: WaitsFor) -> Self {
-        match waits_for {
+    fn new(waits_for: &WaitsFor) -> Self {
+        match *waits_for {
             WaitsFor::Timer { left, .. } => Self::Sleep { left },
             WaitsFor::Descriptor {
                 number,

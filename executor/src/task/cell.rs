@@ -42,6 +42,10 @@ pub(super) struct Header {
     pub(super) spawned_at: &'static Location<'static>,
 }
 
+/// With a pointer to what its executor shares, an idle task takes so much beyond its future.
+#[cfg(all(target_pointer_width = "64", not(windlass_loom)))]
+const _: () = assert!(size_of::<Header>() + size_of::<usize>() <= 96);
+
 /// The operations on a cell whose types have been forgotten.
 ///
 /// All of them require that the cell is of the types that the table was made for.
