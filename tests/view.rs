@@ -62,7 +62,7 @@ async fn sockets() {
 
     // One with a time limit waits for that, too.
     let three = TcpStream::connect(address).await.unwrap();
-    let reads = spawn(async move { timeout(LIMIT, three.readable()).await.is_ok() });
+    let reads = spawn(async move { timeout(LIMIT, three.read(&mut [0])).await.is_ok() });
     let view = waiting(reads.id(), 2).await;
     assert_eq!(reads_from(&view), [address], "{view}");
     let is_sleep = |waits_for: &WaitingFor| matches!(waits_for, WaitingFor::Sleep { .. });

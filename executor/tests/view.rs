@@ -91,7 +91,7 @@ async fn kinds() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let listens_at = listener.local_addr().unwrap();
     let listener = Async::new(listener).unwrap();
-    let accepts = spawn(async move { listener.read_with(|listener| listener.accept()).await });
+    let accepts = spawn(async move { listener.read_with(TcpListener::accept).await });
     let sleeps = TaskBuilder::new()
         .name("nap")
         .spawn(sleep(Duration::from_secs(60)));
@@ -240,11 +240,8 @@ fn polls_and_their_times_are_counted() {
 #[test]
 fn nothing_is_measured_unless_asked_for() {
     let runtime = Runtime::builder().workers(1).build().unwrap();
-    runtime.block_on(async {
-        spawn(async { thread::sleep(Duration::from_millis(2)) })
-            .await
-            .unwrap()
-    });
+    let task = runtime.spawn(async { thread::sleep(Duration::from_millis(2)) });
+    runtime.block_on(task).unwrap();
     assert_eq!(runtime.metrics().total().busy, Duration::ZERO);
 }
 
