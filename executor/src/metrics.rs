@@ -101,6 +101,7 @@ pub(crate) struct Counters {
     pub(crate) steals: Counter,
     pub(crate) stolen_tasks: Counter,
     pub(crate) busy_nanoseconds: Counter,
+    /// How many tasks the only worker had ready at its last look at the clock.
     pub(crate) queue: AtomicUsize,
 }
 
@@ -206,8 +207,14 @@ impl Shared {
         let counters = &self.counters[worker];
         let counts = self.workers[worker].counts();
         let lane = &self.lanes[worker];
+        let polls = lane.polls();
+        // One that sleeps has nothing left of what it had when it looked at the clock.
+        let queued_alone = match polls % 2 {
+            0 => 0,
+            _ => counters.queue.load(Relaxed),
+        };
         WorkerMetrics {
-            polls: (lane.polls() / 2) as u64,
+            polls: (polls / 2) as u64,
             parks: counters.parks.read(),
             turns: counts.turns,
             events: counts.events,
@@ -220,7 +227,7 @@ impl Shared {
             steal_attempts: counters.steal_attempts.read(),
             steals: counters.steals.read(),
             stolen_tasks: counters.stolen_tasks.read(),
-            queue: lane.len() + counters.queue.load(Relaxed),
+            queue: lane.len() + queued_alone,
             stalls: self.posts[worker].stalls(),
             busy: Duration::from_nanos(counters.busy_nanoseconds.read()),
         }

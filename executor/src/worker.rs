@@ -399,7 +399,6 @@ impl Worker {
                 self.turn(None);
             }
             self.counters.parks.add(1);
-            self.counters.queue.store(0, Relaxed);
             self.tick = Tick::now();
             self.pace.restart();
             // The clock is looked at by the second task that is ready: most turns wake one.
