@@ -17,11 +17,11 @@ use std::io;
 use std::process::ExitCode;
 use windlass::net::{TcpListener, TcpStream};
 use windlass::{spawn, yield_now};
-use windlass_examples::{Options, Totals, run, serve};
+use windlass_examples::{HELP, Options, Totals, run, serve};
 
 /// Sends back whatever comes, over TCP.
 #[derive(Debug, Parser)]
-#[command(name = "echo")]
+#[command(name = "echo", after_help = HELP)]
 struct Arguments {
     #[command(flatten)]
     server: Options,

@@ -24,11 +24,11 @@ use windlass::io::{CopyBidirectional, copy_bidirectional};
 use windlass::net::{TcpListener, TcpStream, lookup_host};
 use windlass::time::timeout;
 use windlass::{Runtime, spawn};
-use windlass_examples::{Options, Slot, Slots, Totals, run, serve};
+use windlass_examples::{HELP, Options, Slot, Slots, Totals, run, serve};
 
 /// Passes TCP connections on to another server.
 #[derive(Debug, Parser)]
-#[command(name = "proxy")]
+#[command(name = "proxy", after_help = HELP)]
 struct Arguments {
     #[command(flatten)]
     server: Options,

@@ -35,10 +35,10 @@
 #[doc(inline)]
 pub use windlass_executor::{
     AbortHandle, Builder, CancellationToken, Cancelled, CancelledOwned, Culprit, Drain, DrainGuard,
-    DropGuard, Handle, Id, JoinError, JoinHandle, JoinSet, LocalHandle, Runtime, SpawnError, Stall,
-    StalledTask, TaskBuilder, TaskLocal, TaskLocalError, TaskLocalFuture, TaskPanic, Tracked,
-    YieldNow, block_in_place, block_on, spawn, spawn_blocking, spawn_local, spawn_on, try_spawn,
-    yield_now,
+    DropGuard, Dump, Endpoint, Handle, Id, JoinError, JoinHandle, JoinSet, LocalHandle, Metrics,
+    Runtime, SpawnError, Stall, StalledTask, TaskBuilder, TaskLocal, TaskLocalError,
+    TaskLocalFuture, TaskPanic, TaskState, TaskView, Tracked, WaitingFor, WorkerMetrics, YieldNow,
+    block_in_place, block_on, spawn, spawn_blocking, spawn_local, spawn_on, try_spawn, yield_now,
 };
 
 /// Copying between streams.

@@ -19,11 +19,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 use windlass::net::TcpListener;
 use windlass::spawn;
-use windlass_examples::{Options, Totals, run, serve};
+use windlass_examples::{HELP, Options, Totals, run, serve};
 
 /// Answers HTTP requests with "Hello, world!".
 #[derive(Debug, Parser)]
-#[command(name = "http")]
+#[command(name = "http", after_help = HELP)]
 struct Arguments {
     #[command(flatten)]
     server: Options,

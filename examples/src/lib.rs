@@ -17,6 +17,6 @@ mod slots;
 mod totals;
 
 pub use program::{run, say};
-pub use server::{First, Options, Stop, first, serve};
+pub use server::{First, HELP, Options, Stop, first, serve};
 pub use slots::{Slot, Slots};
 pub use totals::Totals;

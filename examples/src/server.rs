@@ -9,10 +9,14 @@ use std::time::Duration;
 use windlass::net::TcpListener;
 use windlass::reactor::Backend;
 use windlass::signal::{Signal, SignalKind};
-use windlass::{Runtime, spawn};
+use windlass::{Handle, Runtime, spawn};
 
 /// How long clients that are being served are waited for when the server is asked to stop.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
+
+/// What the help of each server says of signals.
+pub const HELP: &str = "SIGUSR1 has it print what its workers have done and what its tasks wait for; \
+                        SIGINT (ctrl-c) or SIGTERM has it stop.";
 
 /// The arguments that all servers take.
 #[derive(Clone, Debug, clap::Args)]
@@ -75,6 +79,7 @@ where
             .stopping()
             .run_until_cancelled_owned(accept(listener));
         let mut accepting = spawn(until_stopped);
+        spawn(show(Signal::new(SignalKind::USER_DEFINED_1)?));
         say(format_args!("listening on {address}"));
         let host_and_port = format!("{} {}", address.ip(), address.port());
         say(hint
@@ -100,6 +105,14 @@ where
     drop(runtime);
     say(totals);
     Ok(())
+}
+
+/// Prints what the runtime has done, and what its tasks do, whenever somebody asks by a signal.
+async fn show(mut asked: Signal) {
+    while asked.recv().await.is_ok() {
+        let runtime = Handle::current();
+        say(format_args!("{}\n{}", runtime.metrics(), runtime.dump()));
+    }
 }
 
 /// Listens for ctrl-c and `SIGTERM`.

@@ -134,3 +134,28 @@ fn idle_connections_are_small() {
     assert!(each <= 600, "{each} bytes a connection");
     drop(clients);
 }
+
+/// Somebody who wonders what a server is doing finds out by a signal.
+#[test]
+fn shows_its_tasks_when_asked_by_a_signal() {
+    let example = Example::serve("echo", &["--workers", "1"]);
+    example.next_line();
+    let mut client = example.connect();
+    client.write_all(b"hello").unwrap();
+    assert_eq!(&read_some::<5>(&mut client), b"hello");
+    example.signal(Signal::USR1);
+    let mut lines = String::new();
+    let peer = format!("waits to read from {}", client.local_addr().unwrap());
+    // The task that prints them is the last.
+    while !lines.contains("runs on worker") {
+        lines += &example.next_line();
+    }
+    assert!(lines.contains(&peer), "{lines}");
+    assert!(lines.contains("3 alive"), "{lines}");
+    assert!(lines.contains("waits to accept on"), "{lines}");
+    // It goes on.
+    client.write_all(b"again").unwrap();
+    assert_eq!(&read_some::<5>(&mut client), b"again");
+    drop(client);
+    example.stop();
+}

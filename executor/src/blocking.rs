@@ -2,7 +2,7 @@
 
 use crate::context::{self, Context};
 use crate::runtime::{Shared, ThreadNames, belong_to};
-use crate::task::{self, Id, JoinHandle, List, Listed, Runnable, Schedule, Task};
+use crate::task::{self, Id, JoinHandle, List, Listed, Runnable, Schedule, Sight, Task, Tick};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
@@ -130,7 +130,10 @@ impl Pool {
                         shared,
                         queues: None,
                     },
-                    || job.runnable.run(),
+                    || {
+                        job.runnable.note_poll(Tick::now());
+                        job.runnable.run()
+                    },
                 )),
                 None => drop(job),
             }
@@ -180,6 +183,23 @@ impl Pool {
         self.tasks.close();
     }
 
+    /// Looks at all jobs that are not over.
+    pub(crate) fn look(&self, show: impl FnMut(Sight)) {
+        self.tasks.look(show);
+    }
+
+    /// Returns how many threads and jobs there are.
+    pub(crate) fn usage(&self) -> Usage {
+        let jobs = self.jobs.lock();
+        let (threads, waiting) = (jobs.threads, jobs.waiting.len());
+        Usage {
+            threads,
+            waiting,
+            // An idle thread may have been told of a job that waits still.
+            running: threads - jobs.idle,
+        }
+    }
+
     /// Waits until all threads have ended, or until `deadline`.
     pub(crate) fn wait_until(&self, deadline: Option<Instant>) {
         let mut jobs = self.jobs.lock();
@@ -191,6 +211,14 @@ impl Pool {
             }
         }
     }
+}
+
+/// How much of a pool is in use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    pub(crate) threads: usize,
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
 }
 
 /// Sends jobs to the pool.

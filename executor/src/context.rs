@@ -4,13 +4,14 @@
 use crate::pinned::Pinned;
 use crate::queue::{Line, Own, Put};
 use crate::runtime::{Scheduler, Shared};
-use crate::task::{JoinHandle, Runnable};
+use crate::task::{JoinHandle, Runnable, Tick};
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Whoever enters a context takes it out again, so that there is nothing to drop when the thread
 /// ends; a thread-local that need not be dropped is reached without a look whether it has been.
@@ -36,6 +37,29 @@ pub(crate) enum Next {
 }
 
 impl Next {
+    /// Notes that the task is about to be run.
+    #[inline(always)]
+    pub(crate) fn note_poll(&self, now: Tick) {
+        match self {
+            Self::Anywhere(task) | Self::Pinned(task) => task.note_poll(now),
+        }
+    }
+
+    /// Runs the task, and measures how long that takes; returns it if it has yielded.
+    #[inline(never)]
+    pub(crate) fn run_timed(self) -> (Option<Self>, Duration) {
+        match self {
+            Self::Anywhere(task) => {
+                let (again, took) = task.run_timed();
+                (again.map(Self::Anywhere), took)
+            }
+            Self::Pinned(task) => {
+                let (again, took) = task.run_timed();
+                (again.map(Self::Pinned), took)
+            }
+        }
+    }
+
     /// Runs the task; returns it if it has yielded.
     #[inline(always)]
     pub(crate) fn run(self) -> Option<Self> {

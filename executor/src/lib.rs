@@ -12,6 +12,8 @@
 //! 5. An event makes the reactor wake the task: its state says that it is idle, so it is queued.
 //!    If that is not done by a worker, a sleeping worker's turn is ended.
 //!
+//! What it has done is counted (`metrics.rs`), and what all tasks are doing can be seen (`dump/`).
+//!
 //! A worker that is stuck in a task holds up nothing that could run elsewhere (`watch/`).
 //!
 //! [`block_on`] makes the calling thread a worker while it is inside (`block.rs`). Closures that
@@ -27,9 +29,11 @@ mod blocking;
 mod cancel;
 mod context;
 mod drain;
+mod dump;
 mod handle;
 mod idle;
 mod join_set;
+mod metrics;
 mod pace;
 mod pinned;
 mod place;
@@ -47,8 +51,10 @@ pub use block::block_on;
 pub use block_in_place::block_in_place;
 pub use cancel::{CancellationToken, Cancelled, CancelledOwned, DropGuard};
 pub use drain::{Drain, DrainGuard, Tracked};
+pub use dump::{Dump, Endpoint, TaskState, TaskView, WaitingFor};
 pub use handle::{Handle, LocalHandle, SpawnError, spawn, spawn_blocking, spawn_local, try_spawn};
 pub use join_set::JoinSet;
+pub use metrics::{Metrics, WorkerMetrics};
 pub use place::spawn_on;
 pub use runtime::{Builder, Runtime, TaskPanic};
 pub use task::{

@@ -204,6 +204,7 @@ pub(crate) fn of_this_thread(shared: &Arc<Shared>) -> Arc<Pinned> {
     known.ok().flatten().unwrap_or_else(|| {
         forget_if(|visit| visit.runtime.strong_count() == 0);
         let pinned = Pinned::new();
+        shared.add_pinned(&pinned);
         let _ = VISITS.try_with(|visits| {
             visits.borrow_mut().push(Visit {
                 runtime: Arc::downgrade(shared),

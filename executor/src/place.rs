@@ -86,6 +86,11 @@ impl Place {
         self.tasks.name_of(id)
     }
 
+    /// Returns the list of the tasks.
+    pub(crate) fn tasks(&self) -> &List {
+        &self.tasks
+    }
+
     /// Ends all tasks. No worker runs any more.
     pub(crate) fn close(&self) {
         self.tasks.close();

@@ -2,13 +2,15 @@
 
 use crate::context::{self, Next};
 use crate::idle::{Sleep, Woken};
+use crate::metrics::Counters;
 use crate::pace::Pace;
 use crate::pinned::Pinned;
 use crate::queue::{Lane, SharedQueue};
 use crate::runtime::Shared;
-use crate::task::Runnable;
+use crate::task::{Runnable, Tick};
 use crate::watch::Post;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use windlass_reactor::Reactor;
 use windlass_reactor::budget::Budget;
@@ -43,6 +45,12 @@ pub(crate) struct Worker {
     queue: Arc<SharedQueue<Runnable>>,
     /// What the watch is shown.
     post: Arc<Post>,
+    /// What it counts for others.
+    counters: Arc<Counters>,
+    /// The clock, when it was looked at last.
+    tick: Tick,
+    /// How long polls take is measured.
+    is_timed: bool,
     /// There is no other worker.
     is_alone: bool,
     /// There is a watch, which is to be shown what the worker runs.
@@ -82,6 +90,9 @@ impl Worker {
             lane,
             queue: shared.queue.clone(),
             post: shared.posts[index].clone(),
+            counters: shared.counters[index].clone(),
+            tick: Tick::now(),
+            is_timed: shared.is_timed,
             is_alone: shared.workers.len() == 1,
             is_watched: shared.watch.is_some(),
             is_sleep_told: shared.hooks.watch_sleep(),
@@ -123,7 +134,11 @@ impl Worker {
                     return output;
                 }
             }
-            let nothing_left = self.run_batch::<G>();
+            let nothing_left = if self.is_timed {
+                self.run_timed_batch::<G>()
+            } else {
+                self.run_batch::<G, false>()
+            };
             if nothing_left {
                 self.sleep(goal);
             }
@@ -132,7 +147,7 @@ impl Worker {
 
     /// Runs up to [`BATCH`] tasks; returns whether there are no more.
     #[inline(always)]
-    fn run_batch<G>(&mut self) -> bool {
+    fn run_batch<G, const IS_TIMED: bool>(&mut self) -> bool {
         let mut kept = None;
         for left in (0..BATCH).rev() {
             let next = match kept {
@@ -143,7 +158,12 @@ impl Worker {
                 return true;
             };
             self.prepare(&task);
-            let yielded = task.run();
+            task.note_poll(self.tick);
+            let yielded = if IS_TIMED {
+                self.run_timed(task)
+            } else {
+                task.run()
+            };
             self.granted = match self.granted.checked_sub(1) {
                 Some(granted) => granted,
                 None => self.look_at_clock(),
@@ -161,6 +181,20 @@ impl Worker {
             };
         }
         false
+    }
+
+    /// As [`run_batch`](Self::run_batch), where it is measured how long polls take. Apart from that,
+    /// so that it costs nothing where it is not.
+    #[inline(never)]
+    fn run_timed_batch<G>(&mut self) -> bool {
+        self.run_batch::<G, true>()
+    }
+
+    /// Runs a task and measures how long that takes.
+    fn run_timed(&self, task: Next) -> Option<Next> {
+        let (yielded, took) = task.run_timed();
+        self.counters.busy_nanoseconds.add(took.as_nanos() as u64);
+        yielded
     }
 
     fn put_back(yielded: Next) {
@@ -203,7 +237,11 @@ impl Worker {
     fn look_at_clock(&mut self) -> u32 {
         let now = Instant::now();
         self.look_at_io_if_due(now);
+        self.tick = Tick::now();
         let ready = context::with_queues(|queues| queues.len());
+        if self.is_alone {
+            self.counters.queue.store(ready, Relaxed);
+        }
         self.pace.grant(now, ready) - 1
     }
 
@@ -312,14 +350,21 @@ impl Worker {
         if !self.is_searching {
             return None;
         }
+        self.counters.steal_attempts.add(1);
         let workers = self.shared.workers.len();
         for _ in 0..workers {
             self.next_victim = (self.next_victim + 1) % workers;
             if self.next_victim != self.index {
                 let victim = &self.shared.lanes[self.next_victim];
-                let stolen = context::with_queues(|queues| queues.ready.steal(victim));
-                if stolen.is_some() {
-                    return stolen.map(Next::Anywhere);
+                let stolen = context::with_queues(|queues| {
+                    let stolen = queues.ready.steal(victim);
+                    let more = queues.ready.len() as u64;
+                    stolen.map(|stolen| (stolen, 1 + more))
+                });
+                if let Some((stolen, count)) = stolen {
+                    self.counters.steals.add(1);
+                    self.counters.stolen_tasks.add(count);
+                    return Some(Next::Anywhere(stolen));
                 }
             }
         }
@@ -370,6 +415,8 @@ impl Worker {
             } else {
                 self.turn(None);
             }
+            self.counters.parks.add(1);
+            self.tick = Tick::now();
             self.pace.restart();
             // The clock is looked at by the second task that is ready: most turns wake one.
             self.granted = 1;

@@ -69,11 +69,23 @@ pub(crate) fn enter<R>(reactor: &Arc<Shared>, body: impl FnOnce() -> R) -> R {
 /// process forked, and then is for ever in the child: so each generation has the next place.
 const PLACES: usize = 16;
 
+/// The reactor that serves threads without one, of this process and of those that it is forked from.
+static FALLBACK: [Mutex<Option<Arc<Shared>>>; PLACES] = [const { Mutex::new(None) }; PLACES];
+
+/// Returns the place of the fallback of this process.
+fn place() -> &'static Mutex<Option<Arc<Shared>>> {
+    let generation = Process::current().number() as usize;
+    &FALLBACK[generation % PLACES]
+}
+
+/// Returns the reactor that a thread of its own turns, if there is one.
+pub(crate) fn started_fallback() -> Option<Arc<Shared>> {
+    place().lock().clone()
+}
+
 /// Returns the reactor that a thread of its own turns, and starts it the first time.
 fn fallback() -> io::Result<Arc<Shared>> {
-    static FALLBACK: [Mutex<Option<Arc<Shared>>>; PLACES] = [const { Mutex::new(None) }; PLACES];
-    let generation = Process::current().number() as usize;
-    let mut fallback = FALLBACK[generation % PLACES].lock();
+    let mut fallback = place().lock();
     if let Some(reactor) = fallback.as_ref().filter(|reactor| reactor.is_attended()) {
         return Ok(reactor.clone());
     }

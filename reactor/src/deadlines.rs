@@ -20,6 +20,9 @@ use crate::timers::{TimerKey, Timers};
 use crate::wakes::Wakes;
 use std::task::Waker;
 
+/// How many timers are shown while the lock is held.
+const MOST_SHOWN: usize = 1 << 12;
+
 /// What a new timer means for a wait that is under way.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +118,15 @@ impl Deadlines {
             self.note_earliest(&timers);
         }
         Some(waker)
+    }
+
+    /// Shows all timers to `look`, some at a time: the lock is not held for long. One that comes
+    /// meanwhile may be missing.
+    pub(crate) fn for_each(&self, mut look: impl FnMut(Moment, &Waker)) {
+        let mut place = 0;
+        while (self.timers.lock()).for_each_of(place, MOST_SHOWN, &mut look) {
+            place += MOST_SHOWN;
+        }
     }
 
     /// Moves the wakers of all timers to `wakes`.

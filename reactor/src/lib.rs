@@ -42,6 +42,7 @@ mod sync;
 pub mod sys;
 pub mod time;
 mod timers;
+mod view;
 mod wakes;
 
 pub use io::{Async, Operation, Taken};
@@ -52,3 +53,4 @@ pub use poller::{
 pub use process::Process;
 pub use reactor::{Handle, Reactor, Turn};
 pub use source::Direction;
+pub use view::{Counts, Wait, WaitsFor};

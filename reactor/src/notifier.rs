@@ -25,7 +25,7 @@
 //!    wait for the set elsewhere and the bits say that he is to be told.
 
 use crate::poller::{Backend, Mechanism, Mode, NotifierKind, Trigger, notifier_unavailable};
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::sys;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -100,6 +100,9 @@ impl WaitWord {
 pub(crate) struct Notifier {
     word: WaitWord,
     channel: Channel,
+    /// How often somebody was told, and how often that was written.
+    told: AtomicU64,
+    written: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -145,6 +148,8 @@ impl Notifier {
         Ok(Self {
             word: WaitWord::new(),
             channel,
+            told: AtomicU64::new(0),
+            written: AtomicU64::new(0),
         })
     }
 
@@ -194,11 +199,19 @@ impl Notifier {
 
     /// Ends the wait in progress or the next one.
     pub(crate) fn notify(&self) -> io::Result<()> {
+        self.told.fetch_add(1, Ordering::Relaxed);
         if self.word.notify() {
+            self.written.fetch_add(1, Ordering::Relaxed);
             self.write()
         } else {
             Ok(())
         }
+    }
+
+    /// Returns how often somebody was told, and how often that was written.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let told = self.told.load(Ordering::Relaxed);
+        (told, self.written.load(Ordering::Relaxed))
     }
 
     /// Has the wait in progress look at the set again.

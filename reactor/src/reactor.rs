@@ -11,6 +11,7 @@ use crate::source::Source;
 use crate::sys::fork;
 use crate::time::Hold;
 use crate::timers::TimerKey;
+use crate::view::Turns;
 use crate::wakes::Wakes;
 use parking_lot::Mutex;
 use std::fmt;
@@ -121,6 +122,7 @@ impl Reactor {
             process,
             attended: AtomicU32::new(process.number()),
             paused,
+            turns: Turns::default(),
             limit: AtomicU64::new(Moment::START.to_bits()),
         };
         Self {
@@ -157,6 +159,7 @@ impl Reactor {
         if !shared.deadlines.is_empty() {
             return self.turn_timers(notified);
         }
+        shared.turns.note(self.events.len());
         shared.dispatch(&self.events, &mut self.wakes);
         claim.give_up();
         self.wakes.wake_all();
@@ -189,8 +192,10 @@ impl Reactor {
     /// Takes in what is ready and due, gives up the claim, and wakes all that are concerned.
     fn take_in(&mut self, notified: bool) -> Turn {
         let shared = &*self.handle.0;
+        shared.turns.note(self.events.len());
         shared.dispatch(&self.events, &mut self.wakes);
         let timers = shared.deadlines.expire(|| shared.now(), &mut self.wakes);
+        shared.turns.note_timers(timers);
         shared.poller.claim().give_up();
         self.wakes.wake_all();
         Turn {
@@ -241,6 +246,7 @@ impl Reactor {
                 Step::ToTimer(moment) => {
                     clock.move_to(moment);
                     turn.timers = shared.deadlines.expire(|| moment, wakes);
+                    shared.turns.note_timers(turn.timers);
                 }
                 Step::ToGoal(moment) => {
                     clock.move_to(moment);
@@ -380,8 +386,10 @@ impl Handle {
         };
         let (mut events, mut wakes) = (Events::new(), Wakes::default());
         shared.poller.look(&mut events)?;
+        shared.turns.note(events.len());
         shared.dispatch(&events, &mut wakes);
         let timers = shared.deadlines.expire(|| shared.now(), &mut wakes);
+        shared.turns.note_timers(timers);
         drop(claimed);
         wakes.wake_all();
         Ok(Some(Turn {
@@ -452,6 +460,8 @@ pub(crate) struct Shared {
     attended: AtomicU32,
     /// The clock, if it is not the real one.
     paused: Option<Paused>,
+    /// What the turns have come upon.
+    turns: Turns,
     /// Until when the turn in progress may last, if it has found that out; for paused clocks.
     limit: AtomicU64,
 }
@@ -518,6 +528,24 @@ impl Shared {
     /// Returns the clock, if it is paused.
     pub(crate) fn paused(&self) -> Option<&Paused> {
         self.paused.as_ref()
+    }
+
+    /// Returns what the turns have come upon.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    pub(crate) fn poller(&self) -> &Poller {
+        &self.poller
+    }
+
+    pub(crate) fn deadlines(&self) -> &Deadlines {
+        &self.deadlines
+    }
+
+    /// Returns all sources that are registered.
+    pub(crate) fn all_sources(&self) -> Vec<Arc<Source>> {
+        self.registry.lock().all()
     }
 
     fn attach(&self) {

@@ -135,6 +135,21 @@ impl Timers {
         wakes.len() - before
     }
 
+    /// Shows the timers in so many places, from the place `from` on, to `look`; returns whether
+    /// there may be more behind them.
+    pub(crate) fn for_each_of(
+        &self,
+        from: usize,
+        count: usize,
+        look: &mut impl FnMut(Moment, &Waker),
+    ) -> bool {
+        let end = (from + count).min(self.timers.capacity());
+        for timer in (from..end).filter_map(|place| self.timers.get(place)) {
+            look(timer.deadline, &timer.waker);
+        }
+        end == from + count
+    }
+
     /// Moves all wakers to `wakes`, whatever their deadlines.
     pub(crate) fn take_all(&mut self, wakes: &mut Wakes) {
         self.entries.clear();

@@ -162,6 +162,11 @@ impl<T: Pointer> Owner<T> {
 }
 
 impl<T: Pointer> Lane<T> {
+    /// Returns how many tasks there seem to be.
+    pub(crate) fn len(&self) -> usize {
+        usize::from(!self.slot.is_empty()) + self.ring.len()
+    }
+
     /// Says whether there is something to steal.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {

@@ -10,6 +10,8 @@ pub(crate) struct SharedQueue<T> {
     ready: Mutex<Ready<T>>,
     /// The length of the queue, so that workers look without taking the lock. Written under it.
     length: AtomicUsize,
+    /// How many tasks were ever added. Written under the lock.
+    added: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -27,6 +29,7 @@ impl<T> Default for SharedQueue<T> {
                 closed: false,
             }),
             length: AtomicUsize::new(0),
+            added: AtomicUsize::new(0),
         }
     }
 }
@@ -40,6 +43,7 @@ impl<T> SharedQueue<T> {
             return drop(runnable);
         }
         ready.queue.push_back(runnable);
+        self.note_added(1);
         self.length.store(ready.queue.len(), Ordering::Release);
     }
 
@@ -51,8 +55,27 @@ impl<T> SharedQueue<T> {
             // None may be left where it was: it would keep the runtime that keeps that place.
             return runnables.for_each(drop);
         }
+        let before = ready.queue.len();
         ready.queue.extend(runnables);
+        self.note_added(ready.queue.len() - before);
         self.length.store(ready.queue.len(), Ordering::Release);
+    }
+
+    /// Counts tasks that were added, under the lock.
+    fn note_added(&self, more: usize) {
+        let added = self.added.load(Ordering::Relaxed);
+        self.added
+            .store(added.wrapping_add(more), Ordering::Relaxed);
+    }
+
+    /// Returns how many tasks were ever added.
+    pub(crate) fn added(&self) -> usize {
+        self.added.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many tasks there seem to be.
+    pub(crate) fn len(&self) -> usize {
+        self.length.load(Ordering::Relaxed)
     }
 
     /// Says whether there seems to be no task. Exact for a thread that goes to sleep: see `idle`.

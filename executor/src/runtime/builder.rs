@@ -11,7 +11,7 @@ use crate::handle::Handle;
 use crate::idle::Idle;
 use crate::queue::{Own, SharedQueue};
 use crate::sync::Mutex;
-use crate::task::{PLACED, Runnable};
+use crate::task::{PLACED, Runnable, Ticks};
 use crate::watch::{Hook as StallHook, Post, Stall, Watch};
 use std::io;
 use std::sync::Arc;
@@ -44,6 +44,7 @@ pub struct Builder {
     task_panic: TaskPanic,
     affinity: Affinity,
     is_stealing: bool,
+    is_timed: bool,
     on_stall: Option<StallHook>,
     budget: Budget,
 }
@@ -78,6 +79,7 @@ impl Builder {
             task_panic: TaskPanic::default(),
             affinity: Affinity::default(),
             is_stealing: true,
+            is_timed: false,
             on_stall: None,
             budget: Budget::default(),
         }
@@ -194,6 +196,29 @@ impl Builder {
         name: impl Fn(usize) -> String + Send + Sync + 'static,
     ) -> Self {
         self.thread_names = ThreadNames::Function(Arc::new(name));
+        self
+    }
+
+    /// Says whether it is measured how long polls take: two looks at the clock for each. It is not
+    /// unless set.
+    ///
+    /// [`Runtime::metrics`] shows it for each worker, [`Runtime::dump`] for each task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass_executor::{Runtime, spawn};
+    ///
+    /// let runtime = Runtime::builder().workers(1).task_times(true).build()?;
+    /// runtime.block_on(async {
+    ///     spawn(async { std::thread::sleep(Duration::from_millis(2)) }).await
+    /// })?;
+    /// assert!(runtime.metrics().total().busy >= Duration::from_millis(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn task_times(mut self, measured: bool) -> Self {
+        self.is_timed = measured;
         self
     }
 
@@ -506,6 +531,10 @@ impl Builder {
             watch: Watch::new(workers, self.on_stall.clone()),
             budget: self.budget,
             process: Process::current(),
+            counters: (0..workers).map(|_| Arc::default()).collect(),
+            pinned: Mutex::new(Vec::new()),
+            ticks: Ticks::new(),
+            is_timed: self.is_timed,
             lifecycle: Arc::default(),
             stopping: AtomicBool::new(false),
         });

@@ -18,11 +18,12 @@ use crate::blocking::Pool;
 use crate::context;
 use crate::handle::Handle;
 use crate::idle::Idle;
-use crate::pinned;
+use crate::metrics::Counters;
+use crate::pinned::{self, Pinned};
 use crate::place::Place;
 use crate::queue::{Lane, SharedQueue};
 use crate::sync::Mutex;
-use crate::task::{Id, List, Listed, Name, Runnable, Schedule, Task};
+use crate::task::{Id, List, Listed, Name, Runnable, Schedule, Task, Ticks};
 use crate::watch::{Post, Watch};
 use hooks::Hooks;
 use lifecycle::{Lifecycle, belongs_to};
@@ -30,8 +31,8 @@ use panics::Panics;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use windlass_reactor::budget::Budget;
 use windlass_reactor::{Handle as ReactorHandle, Process};
@@ -278,6 +279,14 @@ pub(crate) struct Shared {
     pub(crate) budget: Budget,
     /// Whose threads the workers are.
     pub(crate) process: Process,
+    /// What each worker counts.
+    pub(crate) counters: Box<[Arc<Counters>]>,
+    /// The tasks that stay on a thread, of all threads that have or had some.
+    pinned: Mutex<Vec<Weak<Pinned>>>,
+    /// The clock for who looks at tasks.
+    pub(crate) ticks: Ticks,
+    /// How long polls take is measured.
+    pub(crate) is_timed: bool,
     lifecycle: Arc<Lifecycle>,
     stopping: AtomicBool,
 }
@@ -304,6 +313,22 @@ impl Shared {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Notes the tasks of one more thread, for who looks at them.
+    pub(crate) fn add_pinned(&self, pinned: &Arc<Pinned>) {
+        let mut sets = self.pinned.lock();
+        sets.retain(|set| set.strong_count() > 0);
+        sets.push(Arc::downgrade(pinned));
+    }
+
+    /// Returns the tasks that stay on a thread, of each thread that has some.
+    pub(crate) fn pinned_sets(&self) -> Vec<Arc<Pinned>> {
+        self.pinned
+            .lock()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect()
     }
 
     /// Has a new task run for the first time: by this thread if it is a worker, unless another is

@@ -28,6 +28,7 @@ pub(super) fn run(
         binding.apply();
     }
     let pinned = Pinned::new();
+    shared.add_pinned(&pinned);
     pinned.arrive(&shared, index);
     shared.posts[index].settle(Tenant {
         pinned: Arc::downgrade(&pinned),

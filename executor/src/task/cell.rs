@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU16};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64};
 use std::task::Waker;
 
 use super::error::Ended;
@@ -28,11 +28,23 @@ pub(super) struct Header {
     pub(super) list: AtomicU16,
     /// The future has asked, in this poll, to be polled again. Only who polls it uses this.
     pub(super) has_yielded: AtomicBool,
+    /// How often the task was polled; for those who look, as the next three. See `sight`.
+    pub(super) polls: AtomicU32,
+    /// When the last poll began.
+    pub(super) last_poll: AtomicU32,
+    /// Who awaits the join handle, if that is a task.
+    pub(super) joiner: AtomicU32,
+    /// How long the polls took, in nanoseconds, if that is measured.
+    pub(super) busy: AtomicU64,
     /// The number of the task.
     pub(super) id: Id,
     /// The call that spawned the task.
     pub(super) spawned_at: &'static Location<'static>,
 }
+
+/// With a pointer to what its executor shares, an idle task takes so much beyond its future.
+#[cfg(all(target_pointer_width = "64", not(windlass_loom)))]
+const _: () = assert!(size_of::<Header>() + size_of::<usize>() <= 96);
 
 /// The operations on a cell whose types have been forgotten.
 ///
@@ -113,6 +125,10 @@ impl<F: Future, S: Schedule> Cell<F, S> {
                 links: UnsafeCell::new(Links::default()),
                 list: AtomicU16::new(0),
                 has_yielded: AtomicBool::new(false),
+                polls: AtomicU32::new(0),
+                last_poll: AtomicU32::new(0),
+                joiner: AtomicU32::new(0),
+                busy: AtomicU64::new(0),
                 id,
                 spawned_at,
             },

@@ -236,6 +236,7 @@ impl<T> JoinHandle<T> {
             return true;
         }
         let registered = Registered::from(&waker);
+        self.task.header().note_joiner(&waker);
         // SAFETY: `JOINING` is clear: it never was set, or the step above has cleared it.
         let former = unsafe { self.replace_waker(Some(waker)) };
         let complete = self.task.state().transition_to_joining();

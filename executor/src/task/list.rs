@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::cell::Header;
 use super::reference::Reference;
-use super::{Id, Name, Origin, PLACED, Task};
+use super::{Id, Name, Origin, PLACED, Sight, Task};
 use crate::sync::Mutex;
 
 /// Owns the tasks of a runtime or of a thread, so that they can be ended.
@@ -25,6 +25,8 @@ pub(crate) struct List(Mutex<Alive>);
 struct Alive {
     first: Option<NonNull<Header>>,
     length: usize,
+    /// How many tasks there ever were.
+    taken_in: u64,
     closed: bool,
 }
 
@@ -139,6 +141,19 @@ impl List {
         }
     }
 
+    /// Looks at all tasks.
+    pub(crate) fn look(&self, mut show: impl FnMut(Sight)) {
+        let mut sights = Vec::with_capacity(self.len());
+        self.for_each(|task| sights.push(Sight::of(task)));
+        // Not while the lock is held.
+        sights.into_iter().for_each(&mut show);
+    }
+
+    /// Returns how many tasks there ever were.
+    pub(crate) fn taken_in(&self) -> u64 {
+        self.0.lock().taken_in
+    }
+
     /// Returns how many tasks are alive.
     pub(crate) fn len(&self) -> usize {
         self.0.lock().length
@@ -164,6 +179,7 @@ impl Alive {
             unsafe { change_links(next, |links| links.previous = Some(task)) };
         }
         self.length += 1;
+        self.taken_in += 1;
     }
 
     /// Takes a task out.

@@ -25,7 +25,9 @@ mod local;
 mod reference;
 mod runnable;
 mod shown;
+mod sight;
 mod state;
+mod ticks;
 mod waker;
 
 #[cfg(all(test, windlass_loom))]
@@ -50,6 +52,8 @@ pub(crate) use list::{List, Listed};
 pub use local::{TaskLocal, TaskLocalError, TaskLocalFuture};
 pub(crate) use runnable::{Runnable, Task};
 pub(crate) use shown::{Origin, Shown};
+pub(crate) use sight::{Mark, Sight, Stage};
+pub(crate) use ticks::{Tick, Ticks};
 pub(crate) use waker::yield_if_running;
 
 /// Where tasks go.

@@ -51,6 +51,7 @@
 //! [`Runnable`]: super::Runnable
 //! [`Task`]: super::Task
 
+use super::Stage;
 use crate::sync::atomic::AtomicUsize;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
@@ -162,6 +163,22 @@ impl State {
     /// Says whether the result stands; if so, the caller may read it as far as rule 4 lets it.
     pub(super) fn is_complete(&self) -> bool {
         self.0.load(Acquire) & COMPLETE != 0
+    }
+
+    /// Says how far the task is, and whether somebody awaits its end; for those who only want to
+    /// tell.
+    pub(super) fn glance(&self) -> (Stage, bool) {
+        let now = self.0.load(Relaxed);
+        let stage = if now & COMPLETE != 0 {
+            Stage::Complete
+        } else if now & RUNNING != 0 {
+            Stage::Running
+        } else if now & NOTIFIED != 0 {
+            Stage::Ready
+        } else {
+            Stage::Idle
+        };
+        (stage, now & JOINING != 0)
     }
 
     /// Says whether a runnable waits for a thread; for those who only want to tell.

@@ -72,6 +72,11 @@ impl Post {
         self.stalls.load(Ordering::Relaxed)
     }
 
+    /// Returns which task the worker runs or has run last, if it is one.
+    pub(crate) fn runs(&self) -> Option<Id> {
+        self.runs.read().map(|task| task.id)
+    }
+
     /// Finds out what the worker runs; the caller makes sure that it still did afterwards.
     /// Names are looked up by `name_of`.
     pub(super) fn culprit(&self, name_of: impl Fn(Id) -> Option<Name>) -> Culprit {

@@ -441,6 +441,11 @@ impl Poller {
         self.notifier.notify()
     }
 
+    /// Returns how many notifications there were, and how many of them were written.
+    pub(crate) fn notifications(&self) -> (u64, u64) {
+        self.notifier.counts()
+    }
+
     /// Returns the kernel's descriptor of the set, readable when an event is there or
     /// [`notify`](Poller::notify) was called; `None` where there is no such thing, as with poll(2), or it cannot be waited for, as with /dev/poll.
     ///

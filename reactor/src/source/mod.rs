@@ -9,6 +9,8 @@ pub(crate) use waiters::{Key, Waiters};
 use crate::current;
 use crate::poller::{Event, Interest, Token};
 use crate::reactor::Shared;
+use crate::sys::address::ends;
+use crate::view::{Wait, WaitsFor};
 use crate::wakes::Wakes;
 use parking_lot::Mutex;
 use std::io;
@@ -226,6 +228,31 @@ impl Source {
     /// Says whether anybody waits.
     pub(crate) fn is_waited_for(&self) -> bool {
         !self.state.lock().waiters.is_empty()
+    }
+
+    /// Lists those who wait, and what for.
+    pub(crate) fn list_waits(&self, waits: &mut Vec<Wait>) {
+        let state = self.state.lock();
+        let Some(registration) = &state.registration else {
+            return;
+        };
+        if state.waiters.is_empty() {
+            return;
+        }
+        // It leaves its reactor, for which the lock is needed, before the descriptor is closed.
+        let ends = ends(registration.fd);
+        state.waiters.for_each(|direction, waker| {
+            waits.push(Wait {
+                waker: waker.data().addr(),
+                waits_for: WaitsFor::Descriptor {
+                    number: registration.fd,
+                    direction,
+                    local: ends.local,
+                    peer: ends.peer,
+                    is_listening: ends.is_listening,
+                },
+            });
+        });
     }
 
     /// Wakes all who wait, so that they wait elsewhere.

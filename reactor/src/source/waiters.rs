@@ -124,6 +124,16 @@ impl Waiters {
         )
     }
 
+    /// Shows all wakers to `look`.
+    pub(crate) fn for_each(&self, mut look: impl FnMut(Direction, &Waker)) {
+        let reader = self.reader.iter().map(|waiter| (Direction::Read, waiter));
+        let writer = self.writer.iter().map(|waiter| (Direction::Write, waiter));
+        let more = self.more.iter().map(|(of, waiter)| (*of, waiter));
+        for (direction, waiter) in reader.chain(writer).chain(more) {
+            look(direction, &waiter.waker);
+        }
+    }
+
     #[inline]
     fn place(&mut self, direction: Direction) -> Option<&mut Option<Waiter>> {
         match direction {

@@ -9,6 +9,7 @@
 
 #![allow(unsafe_code)]
 
+pub(crate) mod address;
 pub(crate) mod clock;
 pub(crate) mod devpoll;
 #[cfg(any(target_os = "linux", target_os = "android"))]
