@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | [`block_on`], [`spawn`], [`Runtime`] and what goes with them | `windlass-executor` | runs tasks, on one thread or on many |
 //! | [`net`], [`io`] | `windlass-net` | sockets, name look-up, copying |
-//! | [`time`], [`signal`], [`reactor`] | `windlass-reactor` | waits for descriptors, deadlines and signals |
+//! | [`time`], [`signal`], [`reactor`], [`budget`] | `windlass-reactor` | waits for descriptors, deadlines and signals |
 //!
 //! An echo server:
 //!
@@ -65,7 +65,7 @@ pub mod reactor {
 }
 
 #[doc(inline)]
-pub use windlass_reactor::{signal, time};
+pub use windlass_reactor::{budget, signal, time};
 
 /// Has the examples of the README compiled with the tests.
 #[cfg(doctest)]

@@ -55,6 +55,8 @@ impl Seat {
 /// on the reactor of this thread waits elsewhere meanwhile; the `block_on` of another crate can't
 /// see to that, so that a timer inside of it would wait for the thread that waits for the timer.
 ///
+/// A child process that was forked on this thread makes a runtime of its own for it.
+///
 /// In the destructors of thread-locals, too, what it spawns is dropped when it returns.
 ///
 /// # Examples
@@ -76,6 +78,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         return step_aside(|| run_in(new_runtime(), future).0);
     }
     let own = OWN.try_with(RefCell::take).ok().flatten();
+    // Dropped, that of the parent is left alone.
+    let own = own.filter(|own| !own.handle().shared.is_inherited());
     let own = own.or_else(new_runtime);
     let (result, own) = run_in(own, future);
     // Where thread-locals are being destroyed, it ends here.
@@ -112,7 +116,9 @@ fn run_in<F: Future>(runtime: Option<Runtime>, future: F) -> (F::Output, Option<
 }
 
 /// Runs `future` on this thread until it is done; see [`Runtime::block_on`].
+#[track_caller]
 pub(crate) fn block_on_runtime<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
+    shared.refuse_if_inherited();
     if context::is_entered() {
         step_aside(|| visit(shared, future))
     } else {

@@ -3,7 +3,6 @@
 use crate::context::{self, Context};
 use crate::runtime::{Shared, ThreadNames, belong_to};
 use crate::task::{self, Id, JoinHandle, List, Listed, Runnable, Schedule, Sight, Task, Tick};
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
@@ -12,6 +11,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
+use windlass_reactor::sys::lock::{Condvar, Mutex};
 use windlass_reactor::time::Hold;
 
 /// How large a pool gets.
@@ -266,6 +266,7 @@ impl Shared {
 
     /// Has a closure run on a thread of the pool, to which `scheduler` leads. If no thread can be
     /// started, it is cancelled.
+    #[track_caller]
     pub(crate) fn spawn_blocking<T, C>(
         self: &Arc<Self>,
         closure: C,
@@ -276,6 +277,7 @@ impl Shared {
         T: Send + 'static,
         C: FnOnce() -> T + Send + 'static,
     {
+        self.refuse_if_inherited();
         let pool = &self.pool;
         let (task, runnable, handle) =
             task::new(Job(Some(closure)), scheduler, Id::next(), spawned_at);

@@ -167,6 +167,17 @@ pub(crate) fn with_queues<R>(look: impl FnOnce(&mut Queues) -> R) -> R {
     })
 }
 
+/// Takes the next task of this worker.
+///
+/// Each kind of `Caller` has a copy of this of its own: then the compiler makes it a part of the
+/// caller, which saves as much as the rest costs. For the same reason it must be a closure.
+#[allow(clippy::extra_unused_type_parameters, clippy::redundant_closure)]
+#[allow(clippy::redundant_closure_for_method_calls)]
+#[inline(always)]
+pub(crate) fn pop<Caller>() -> Option<Next> {
+    with_queues(|queues| queues.pop())
+}
+
 /// Returns the runtime of this thread.
 pub(crate) fn runtime() -> Option<Arc<Shared>> {
     with(|context| context.shared.clone())
@@ -220,7 +231,7 @@ where
         let Some(Context { shared, queues }) = &mut **context else {
             return Err(future);
         };
-        if !shared.is_stealing {
+        if !shared.is_stealing || shared.is_inherited() {
             return Err(future);
         }
         let list = match queues {
@@ -249,8 +260,10 @@ where
 }
 
 /// Queues a task of the runtime `of` here, if this thread is one of its workers; else hands it back.
+/// As to `Caller`, see [`pop`].
+#[allow(clippy::extra_unused_type_parameters)]
 #[inline(always)]
-pub(crate) fn push(of: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
+pub(crate) fn push<Caller>(of: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
     CONTEXT.with(|place| {
         let Ok(mut context) = place.try_borrow_mut() else {
             return Some(runnable);

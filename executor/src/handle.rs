@@ -2,7 +2,7 @@
 
 use crate::context;
 use crate::pinned::{Pinned, ToThread};
-use crate::runtime::{Scheduler, Shared};
+use crate::runtime::{INHERITED, Scheduler, Shared, refuse_inherited};
 use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Task};
 use futures_task::{FutureObj, LocalFutureObj, LocalSpawn, Spawn};
 use std::fmt;
@@ -74,6 +74,10 @@ impl Handle {
     /// Starts `future` as a task.
     ///
     /// If the runtime is shut down, the task is cancelled at once, and its future dropped here.
+    ///
+    /// # Panics
+    ///
+    /// In a child process, if the runtime was made before the fork.
     ///
     /// # Examples
     ///
@@ -168,7 +172,7 @@ impl Spawn for Handle {
     }
 
     fn status(&self) -> Result<(), futures_task::SpawnError> {
-        if self.shared.is_stopping() {
+        if self.shared.is_stopping() || self.shared.is_inherited() {
             Err(futures_task::SpawnError::shutdown())
         } else {
             Ok(())
@@ -224,6 +228,10 @@ impl LocalHandle {
     /// It runs while this thread is in `block_on`, or for good on a worker thread. If the runtime
     /// is gone, the task is cancelled.
     ///
+    /// # Panics
+    ///
+    /// In a child process, if the runtime was made before the fork.
+    ///
     /// # Examples
     ///
     /// ```
@@ -253,6 +261,9 @@ impl LocalHandle {
         F: Future + 'static,
         F::Output: 'static,
     {
+        if self.pinned.is_inherited() {
+            refuse_inherited();
+        }
         let scheduler = wrap(ToThread(self.pinned.clone()));
         let (task, runnable, handle) =
             task::new_local(future, scheduler.clone(), Id::next(), spawned_at);
@@ -294,13 +305,24 @@ impl LocalSpawn for LocalHandle {
 /// assert!(error.to_string().contains("block_on"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpawnError(());
+pub struct SpawnError(Refusal);
+
+/// Why a task can't be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    NoRuntime,
+    /// It is the parent's.
+    Inherited,
+}
 
 impl fmt::Display for SpawnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "this thread runs no tasks; spawn inside block_on or a task, or through a Handle",
-        )
+        f.write_str(match self.0 {
+            Refusal::NoRuntime => {
+                "this thread runs no tasks; spawn inside block_on or a task, or through a Handle"
+            }
+            Refusal::Inherited => INHERITED,
+        })
     }
 }
 
@@ -343,7 +365,8 @@ where
 ///
 /// # Errors
 ///
-/// [`SpawnError`] on a thread that is neither in `block_on` nor a worker; the future is dropped.
+/// [`SpawnError`] on a thread that is neither in `block_on` nor a worker, and in a child process
+/// that was forked within either; the future is dropped.
 ///
 /// # Examples
 ///
@@ -361,7 +384,10 @@ where
 {
     let spawned_at = Location::caller();
     context::spawn(future, spawned_at).or_else(|future| {
-        let shared = context::runtime().ok_or(SpawnError(()))?;
+        let shared = context::runtime().ok_or(SpawnError(Refusal::NoRuntime))?;
+        if shared.is_inherited() {
+            return Err(SpawnError(Refusal::Inherited));
+        }
         Ok(shared.spawn(future, spawned_at))
     })
 }
@@ -450,6 +476,7 @@ pub(crate) type Made<T> = (JoinHandle<T>, Result<Runnable, (Runnable, Task)>);
 
 impl Shared {
     /// Starts a task, on whatever thread this is.
+    #[track_caller]
     pub(crate) fn spawn<F>(
         self: &Arc<Self>,
         future: F,
@@ -473,6 +500,7 @@ impl Shared {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        self.refuse_if_inherited();
         let list = self.list_of_new();
         let (handle, runnable) = self.make_task(future, scheduler, list, spawned_at);
         match runnable {

@@ -15,6 +15,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+use windlass_reactor::Process;
 
 /// The tasks of one thread; reached by the wakers of them from any.
 pub(crate) struct Pinned {
@@ -29,6 +30,8 @@ pub(crate) struct Pinned {
     place: Mutex<Option<Arc<Place>>>,
     /// The address of the place, only to be compared, so that looking takes no lock.
     place_address: AtomicUsize,
+    /// Whose thread it is.
+    process: Process,
 }
 
 impl Pinned {
@@ -40,7 +43,13 @@ impl Pinned {
             host: Mutex::default(),
             place: Mutex::default(),
             place_address: AtomicUsize::new(0),
+            process: Process::current(),
         })
+    }
+
+    /// Says whether the tasks are those of a process that has forked into this one.
+    pub(crate) fn is_inherited(&self) -> bool {
+        !self.process.is_current()
     }
 
     /// The thread runs tasks from now on, as this worker.
@@ -169,7 +178,12 @@ struct Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        self.pinned.close();
+        if self.pinned.is_inherited() {
+            // What the tasks hold is for the parent to close.
+            std::mem::forget(self.pinned.clone());
+        } else {
+            self.pinned.close();
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
+use windlass_reactor::budget::Budget;
 
 /// A waker that ends the sleep of one thread.
 #[derive(Default)]
@@ -23,12 +24,15 @@ pub(crate) fn wait<F: Future>(future: F) -> F::Output {
     let signal = Arc::new(Signal::default());
     let waker = Waker::from(Arc::clone(&signal));
     let mut context = Context::from_waker(&waker);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return output;
+    // There is nobody here to give way to, and if this is within a task, its budget is not ours.
+    Budget::UNLIMITED.scope(|| {
+        loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+                return output;
+            }
+            signal.sleep();
         }
-        signal.sleep();
-    }
+    })
 }
 
 impl Signal {

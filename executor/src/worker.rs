@@ -1,6 +1,6 @@
 //! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
 
-use crate::context::{self, Next, Queues};
+use crate::context::{self, Next};
 use crate::idle::{Sleep, Woken};
 use crate::metrics::Counters;
 use crate::pace::Pace;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use windlass_reactor::Reactor;
+use windlass_reactor::budget::Budget;
 
 /// How many tasks a worker runs before it looks at its goal.
 const BATCH: usize = 61;
@@ -52,11 +53,15 @@ pub(crate) struct Worker {
     is_timed: bool,
     /// There is no other worker.
     is_alone: bool,
+    /// There is a watch, which is to be shown what the worker runs.
+    is_watched: bool,
     /// Somebody wants to know when the worker sleeps.
     is_sleep_told: bool,
     /// How often it has begun to run something; wraps around.
     polls: usize,
     reactor: Reactor,
+    /// What a task may do in one poll.
+    budget: Budget,
     pace: Pace,
     /// How many tasks may be run before the next look at the clock, to see whether I/O is due.
     granted: u32,
@@ -89,7 +94,9 @@ impl Worker {
             tick: Tick::now(),
             is_timed: shared.is_timed,
             is_alone: shared.workers.len() == 1,
+            is_watched: shared.watch.is_some(),
             is_sleep_told: shared.hooks.watch_sleep(),
+            budget: shared.budget,
             shared,
             index,
             pinned,
@@ -113,6 +120,10 @@ impl Worker {
     /// Runs tasks until the goal is reached. The thread has entered the context of this worker and
     /// its reactor.
     pub(crate) fn run<G: Goal>(&mut self, goal: &mut G) -> G::Output {
+        self.budget.scope(|| self.run_tasks(goal))
+    }
+
+    fn run_tasks<G: Goal>(&mut self, goal: &mut G) -> G::Output {
         self.show_up();
         loop {
             if goal.is_due() {
@@ -124,9 +135,9 @@ impl Worker {
                 }
             }
             let nothing_left = if self.is_timed {
-                self.run_timed_batch()
+                self.run_timed_batch::<G>()
             } else {
-                self.run_batch::<false>()
+                self.run_batch::<G, false>()
             };
             if nothing_left {
                 self.sleep(goal);
@@ -136,18 +147,17 @@ impl Worker {
 
     /// Runs up to [`BATCH`] tasks; returns whether there are no more.
     #[inline(always)]
-    fn run_batch<const IS_TIMED: bool>(&mut self) -> bool {
+    fn run_batch<G, const IS_TIMED: bool>(&mut self) -> bool {
         let mut kept = None;
         for left in (0..BATCH).rev() {
             let next = match kept {
-                None => self.next_task(),
+                None => self.next_task::<G>(),
                 kept => kept,
             };
             let Some(task) = next else {
                 return true;
             };
-            self.prepare();
-            self.post.run(&task);
+            self.prepare(&task);
             task.note_poll(self.tick);
             let yielded = if IS_TIMED {
                 self.run_timed(task)
@@ -176,8 +186,8 @@ impl Worker {
     /// As [`run_batch`](Self::run_batch), where it is measured how long polls take. Apart from that,
     /// so that it costs nothing where it is not.
     #[inline(never)]
-    fn run_timed_batch(&mut self) -> bool {
-        self.run_batch::<true>()
+    fn run_timed_batch<G>(&mut self) -> bool {
+        self.run_batch::<G, true>()
     }
 
     /// Runs a task and measures how long that takes.
@@ -193,18 +203,22 @@ impl Worker {
 
     /// Does what is due before a task is run.
     #[inline(always)]
-    fn prepare(&mut self) {
+    fn prepare(&mut self, task: &Next) {
         self.end_search();
         if !self.is_alone {
             self.offer_what_is_left();
         }
         self.begin_poll();
+        if self.is_watched {
+            self.post.run(task);
+        }
     }
 
     #[inline(always)]
     fn begin_poll(&mut self) {
         self.polls = self.polls.wrapping_add(1);
         self.lane.begin_poll(self.polls);
+        self.budget.begin_poll();
     }
 
     /// Has the watch see that the worker is awake, and so what it runs.
@@ -233,10 +247,13 @@ impl Worker {
 
     fn look_at_io_if_due(&mut self, now: Instant) {
         if self.pace.is_due(now) {
-            if !self.reactor.is_idle() {
+            if self.reactor.is_idle() {
+                self.pace.restart_at(now);
+            } else {
                 self.turn(Some(Duration::ZERO));
+                // However long the look took, tasks get their time until the next.
+                self.pace.restart_at(Instant::now());
             }
-            self.pace.restart_at(now);
         }
     }
 
@@ -253,9 +270,9 @@ impl Worker {
     /// Finds the next task: among its own, or among what came from elsewhere, in turn; or else
     /// among those of others.
     #[inline(always)]
-    fn next_task(&mut self) -> Option<Next> {
+    fn next_task<G>(&mut self) -> Option<Next> {
         if !self.has_mail() {
-            let own = context::with_queues(Queues::pop);
+            let own = context::pop::<G>();
             if own.is_some() || self.is_alone {
                 return own;
             }
@@ -272,14 +289,14 @@ impl Worker {
     #[inline(never)]
     fn next_from_elsewhere(&mut self) -> Option<Next> {
         if std::mem::take(&mut self.own_is_next) {
-            let own = context::with_queues(Queues::pop);
+            let own = context::pop::<Self>();
             if own.is_some() {
                 return own;
             }
         }
         let next = self.take_mail().or_else(|| {
             // With others to take from, they may have emptied the shared queue meanwhile.
-            context::with_queues(Queues::pop).or_else(|| self.steal())
+            context::pop::<Self>().or_else(|| self.steal())
         });
         self.own_is_next = true;
         next

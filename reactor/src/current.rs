@@ -5,6 +5,7 @@
 
 use crate::clock::Moment;
 use crate::paused::Paused;
+use crate::process::Process;
 use crate::reactor::{Reactor, Shared};
 use parking_lot::Mutex;
 use std::cell::RefCell;
@@ -64,17 +65,27 @@ pub(crate) fn enter<R>(reactor: &Arc<Shared>, body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// The reactor that serves threads without one.
-static FALLBACK: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
+/// How many places there are for the fallback. A lock may have been held by another thread when the
+/// process forked, and then is for ever in the child: so each generation has the next place.
+const PLACES: usize = 16;
+
+/// The reactor that serves threads without one, in each of the generations.
+static FALLBACK: [Mutex<Option<Arc<Shared>>>; PLACES] = [const { Mutex::new(None) }; PLACES];
+
+/// Returns the place of the fallback in this process.
+fn place() -> &'static Mutex<Option<Arc<Shared>>> {
+    let generation = Process::current().number() as usize;
+    &FALLBACK[generation % PLACES]
+}
 
 /// Returns the reactor that a thread of its own turns, if there is one.
 pub(crate) fn started_fallback() -> Option<Arc<Shared>> {
-    FALLBACK.lock().clone()
+    place().lock().clone()
 }
 
 /// Returns the reactor that a thread of its own turns, and starts it the first time.
 fn fallback() -> io::Result<Arc<Shared>> {
-    let mut fallback = FALLBACK.lock();
+    let mut fallback = place().lock();
     if let Some(reactor) = fallback.as_ref().filter(|reactor| reactor.is_attended()) {
         return Ok(reactor.clone());
     }

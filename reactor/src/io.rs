@@ -1,5 +1,6 @@
 //! Any descriptor made async.
 
+use crate::budget;
 use crate::source::{Direction, Key, Readiness, Seen, Source};
 use crate::sys;
 use std::fmt;
@@ -242,8 +243,7 @@ impl<T: AsFd> Async<T> {
     /// As for [`readable`](Async::readable).
     #[inline]
     pub fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(context, Direction::Read, &mut Some(Key::POLLED))
-            .map_ok(drop)
+        self.poll_ready_in_turn(context, Direction::Read, &mut Some(Key::POLLED))
     }
 
     /// As [`writable`](Async::writable), for those who write futures by hand. Of several tasks that
@@ -253,8 +253,7 @@ impl<T: AsFd> Async<T> {
     ///
     /// As for [`readable`](Async::readable).
     pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(context, Direction::Write, &mut Some(Key::POLLED))
-            .map_ok(drop)
+        self.poll_ready_in_turn(context, Direction::Write, &mut Some(Key::POLLED))
     }
 
     /// As [`io_with`](Async::io_with), for those who write futures by hand. Of several tasks that
@@ -281,9 +280,13 @@ impl<T: AsFd> Async<T> {
     ) -> Poll<io::Result<R>> {
         loop {
             let look = ready!(self.poll_ready(context, direction, key))?;
+            let permit = ready!(budget::poll_proceed(context));
             match self.attempt(direction, look, &mut operation) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                done => return Poll::Ready(done),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => drop(permit),
+                done => {
+                    permit.spend();
+                    return Poll::Ready(done);
+                }
             }
         }
     }
@@ -343,6 +346,20 @@ impl<T: AsFd> Async<T> {
     fn block(&self, direction: Direction) {
         self.blocked
             .fetch_or(1 << direction as u8, Ordering::Relaxed);
+    }
+
+    /// Answers at once if `direction` may be ready and it is still the turn of this task, else waits.
+    #[inline]
+    fn poll_ready_in_turn(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        key: &mut Option<Key>,
+    ) -> Poll<io::Result<()>> {
+        ready!(self.poll_ready(context, direction, key))?;
+        // Whoever waits for readiness goes on to an operation that nothing keeps from being tried.
+        ready!(budget::poll_proceed(context)).spend();
+        Poll::Ready(Ok(()))
     }
 
     /// Answers at once if `direction` may be ready, else waits; `None` says that there is no
@@ -429,10 +446,13 @@ impl<T: AsFd> Future for Ready<'_, T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let wait = &mut self.get_mut().0;
-        let ready = ready!(wait.of.poll_ready(context, wait.direction, &mut wait.key));
+        let ready = ready!(
+            wait.of
+                .poll_ready_in_turn(context, wait.direction, &mut wait.key)
+        );
         // Whoever is woken has been taken off the list.
         wait.key = None;
-        Poll::Ready(ready.map(drop))
+        Poll::Ready(ready)
     }
 }
 

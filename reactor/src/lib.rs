@@ -14,6 +14,8 @@
 //!    lock is held any more, they are woken (`wakes.rs`).
 //! 5. The task runs and tries again.
 //!
+//! A task that finds everything ready gives way to others after a while: [`budget`].
+//!
 //! Timers take the same way without a descriptor: [`time`]. Signals come through a pipe:
 //! [`signal`]. All system calls are in `sys/`.
 //!
@@ -22,6 +24,7 @@
 //! is served by one that the crate starts for the process, so that sockets and timers work under
 //! any executor.
 
+pub mod budget;
 mod claim;
 mod clock;
 mod current;
@@ -30,6 +33,7 @@ mod io;
 mod notifier;
 mod paused;
 mod poller;
+mod process;
 mod reactor;
 mod registry;
 pub mod signal;
@@ -46,6 +50,7 @@ pub use poller::{
     Backend, Event, Events, Features, Interest, Mode, NotifierKind, Poller, Refusal, RegisterError,
     Token, UnknownName,
 };
+pub use process::Process;
 pub use reactor::{Handle, Reactor, Turn};
 pub use source::Direction;
 pub use view::{Counts, Wait, WaitsFor};

@@ -5,8 +5,10 @@ use crate::current;
 use crate::deadlines::{Deadlines, Insertion};
 use crate::paused::{Paused, Step};
 use crate::poller::{Backend, Events, Features, Interest, Mode, Poller, Token};
+use crate::process::{Process, inherited_reactor};
 use crate::registry::Registry;
 use crate::source::Source;
+use crate::sys::fork;
 use crate::time::Hold;
 use crate::timers::TimerKey;
 use crate::view::Turns;
@@ -16,7 +18,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -108,6 +110,7 @@ impl Reactor {
 
     fn with_clock(poller: Poller, paused: Option<Paused>) -> Self {
         let features = poller.features();
+        let process = Process::current();
         let shared = Shared {
             poller,
             features,
@@ -116,7 +119,8 @@ impl Reactor {
                 None => Deadlines::default(),
                 Some(_) => Deadlines::looked_at_always(),
             },
-            attended: AtomicBool::new(true),
+            process,
+            attended: AtomicU32::new(process.number()),
             paused,
             turns: Turns::default(),
             limit: AtomicU64::new(Moment::START.to_bits()),
@@ -140,11 +144,14 @@ impl Reactor {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// What the system says; `Unsupported` in a child process if it was made before the fork.
     // Inlined, so that a caller who doesn't ask what the turn came upon pays nothing for it.
     #[inline(always)]
     pub fn turn(&mut self, timeout: Option<Duration>) -> io::Result<Turn> {
         let shared = &*self.handle.0;
+        if shared.is_inherited() {
+            return Err(inherited_reactor());
+        }
         let claim = shared.poller.claim();
         claim.take();
         // After an error it stays taken, until the owner comes again: nobody else could do better.
@@ -311,6 +318,11 @@ impl Reactor {
 
 impl Drop for Reactor {
     fn drop(&mut self) {
+        if self.handle.0.is_inherited() {
+            // With kqueue, the number of its descriptor may be somebody else's here; and its sources
+            // hold wakers of the parent's.
+            std::mem::forget(self.handle.clone());
+        }
         self.detach();
     }
 }
@@ -363,9 +375,12 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// What the system says; `Unsupported` in a child process if it was made before the fork.
     pub fn try_turn(&self) -> io::Result<Option<Turn>> {
         let shared = &*self.0;
+        if shared.is_inherited() {
+            return Err(inherited_reactor());
+        }
         let Some(claimed) = shared.poller.claim().try_take() else {
             return Ok(None);
         };
@@ -385,13 +400,14 @@ impl Handle {
     }
 
     /// Ends the turn in progress, or else the next one. Makes no system call unless a thread is
-    /// waiting in it, and then one a turn at the most.
+    /// waiting in it, and then one a turn at the most. In a child process it does nothing if the
+    /// reactor was made before the fork.
     ///
     /// # Errors
     ///
     /// What the system says of the write that ends the wait.
     pub fn notify(&self) -> io::Result<()> {
-        self.0.poller.notify()
+        self.0.try_notify()
     }
 
     /// Keeps the time of this reactor, if its clock is paused, from moving by itself until what is
@@ -438,8 +454,10 @@ pub(crate) struct Shared {
     registry: Mutex<Registry>,
     /// The timers, and until when the turning thread waits.
     deadlines: Deadlines,
-    /// Somebody turns the reactor, or will.
-    attended: AtomicBool,
+    /// Who made it: see `process` for what others leave alone.
+    process: Process,
+    /// The number of the process in which somebody turns the reactor, or will; zero if nobody does.
+    attended: AtomicU32,
     /// The clock, if it is not the real one.
     paused: Option<Paused>,
     /// What the turns have come upon.
@@ -531,12 +549,18 @@ impl Shared {
     }
 
     fn attach(&self) {
-        self.attended.store(true, Ordering::SeqCst);
+        // The parent's, of which a child has a copy, stays as it is.
+        if !self.is_inherited() {
+            self.attended.store(self.process.number(), Ordering::SeqCst);
+        }
     }
 
     /// Nobody turns the reactor from now on: wakes all that wait here.
     fn detach(&self, wakes: &mut Wakes) {
-        self.attended.store(false, Ordering::SeqCst);
+        self.attended.store(0, Ordering::SeqCst);
+        if self.is_inherited() {
+            return;
+        }
         let sources = self.registry.lock().all();
         for source in &sources {
             source.take_waiters(wakes);
@@ -545,8 +569,16 @@ impl Shared {
         wakes.wake_all();
     }
 
+    /// Says whether somebody turns the reactor, or will, in this process.
+    #[inline]
     pub(crate) fn is_attended(&self) -> bool {
-        self.attended.load(Ordering::SeqCst)
+        self.attended.load(Ordering::SeqCst) == fork::generation()
+    }
+
+    /// Says whether it is the reactor of a process that has forked into this one.
+    #[inline]
+    pub(crate) fn is_inherited(&self) -> bool {
+        !self.process.is_current()
     }
 
     pub(crate) fn features(&self) -> Features {
@@ -596,6 +628,9 @@ impl Shared {
 
     /// Takes out what was registered as `fd` under `token`; hands the source back.
     pub(crate) fn deregister(&self, fd: RawFd, token: Token) -> Option<Arc<Source>> {
+        if self.is_inherited() {
+            return None;
+        }
         // An error means that the number was closed and reused: nothing of ours is left there.
         let _ = self.poller.remove_registered(fd, token);
         self.registry.lock().remove(token)
@@ -610,6 +645,9 @@ impl Shared {
 
     /// Moves a timer to another deadline; says whether there was one, which is not over.
     pub(crate) fn reset_timer(&self, key: TimerKey, deadline: Moment) -> bool {
+        if self.is_inherited() {
+            return false;
+        }
         let insertion = self.deadlines.reset(key, deadline);
         insertion
             .map(|insertion| self.complete_timer(insertion))
@@ -626,11 +664,22 @@ impl Shared {
     /// Ends the turn in progress, or else the next one.
     pub(crate) fn notify(&self) {
         // If the write fails, the descriptors of the process are beyond help.
-        let _ = self.poller.notify();
+        let _ = self.try_notify();
+    }
+
+    #[inline]
+    fn try_notify(&self) -> io::Result<()> {
+        if self.is_inherited() {
+            return Ok(());
+        }
+        self.poller.notify()
     }
 
     /// Has the task of `waker` woken by a timer; says whether there is one, which is not over.
     pub(crate) fn watch_timer(&self, key: TimerKey, waker: &Waker) -> bool {
+        if self.is_inherited() {
+            return false;
+        }
         match self.deadlines.would_wake(key, waker) {
             None => false,
             Some(true) => true,
@@ -644,6 +693,9 @@ impl Shared {
 
     /// Takes a timer out; returns its waker, to be dropped outside of the lock.
     pub(crate) fn remove_timer(&self, key: TimerKey) -> Option<Waker> {
+        if self.is_inherited() {
+            return None;
+        }
         self.deadlines.remove(key)
     }
 }

@@ -17,7 +17,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
-use windlass_reactor::{Backend, Poller, Reactor};
+use windlass_reactor::budget::Budget;
+use windlass_reactor::{Backend, Poller, Process, Reactor};
 
 /// Chooses how a [`Runtime`] is made.
 ///
@@ -45,6 +46,7 @@ pub struct Builder {
     is_stealing: bool,
     is_timed: bool,
     on_stall: Option<StallHook>,
+    budget: Budget,
 }
 
 impl Default for Builder {
@@ -79,6 +81,7 @@ impl Builder {
             is_stealing: true,
             is_timed: false,
             on_stall: None,
+            budget: Budget::default(),
         }
     }
 
@@ -272,6 +275,26 @@ impl Builder {
     #[must_use]
     pub fn blocking_keep_alive(mut self, keep_alive: Duration) -> Self {
         self.blocking.keep_alive = keep_alive;
+        self
+    }
+
+    /// Sets how many operations a task may do in one poll before it has to give way, at least 1; 64
+    /// unless set. See [`windlass_reactor::budget`].
+    ///
+    /// More of them have a task with much to do go on for longer, and the others wait for longer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use windlass_executor::Runtime;
+    ///
+    /// let runtime = Runtime::builder().budget(16).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn budget(mut self, operations: u32) -> Self {
+        self.budget = Budget::of(operations);
         self
     }
 
@@ -510,6 +533,8 @@ impl Builder {
             pinned: Mutex::new(Vec::new()),
             ticks: Ticks::new(),
             is_timed: self.is_timed,
+            budget: self.budget,
+            process: Process::current(),
             lifecycle: Arc::default(),
             stopping: AtomicBool::new(false),
         });

@@ -1,10 +1,10 @@
 //! Who of the worker threads still runs, and whose threads they are.
 
 use super::Shared;
-use parking_lot::{Condvar, Mutex};
 use std::cell::Cell;
 use std::ptr;
 use std::time::Instant;
+use windlass_reactor::sys::lock::{Condvar, Mutex};
 
 thread_local! {
     /// The runtime whose thread this is for life, if it is one; only to be compared.

@@ -34,7 +34,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use windlass_reactor::Handle as ReactorHandle;
+use windlass_reactor::budget::Budget;
+use windlass_reactor::{Handle as ReactorHandle, Process};
 
 /// Runs tasks on one thread or on many, and sleeps in a reactor when there are none.
 ///
@@ -49,6 +50,15 @@ use windlass_reactor::Handle as ReactorHandle;
 /// threads, in a task or a job, dropping it waits for nothing. The futures of
 /// [`spawn_local`](crate::spawn_local) are dropped on their threads: here, if this is one of them,
 /// else when the thread ends or blocks on another runtime.
+///
+/// # Fork
+///
+/// A child process has a copy of it, but none of its threads, so it can't be used there: `block_on`
+/// and `spawn` panic and say so, and dropping it does nothing. Nothing that happens in the child
+/// disturbs the parent. The free [`block_on`](crate::block_on) works there, as does a new runtime;
+/// sockets and timers that were made before move to it when they are waited for. As for every
+/// library, it is best to fork while no other thread is at work: a lock that one of them holds at
+/// that moment is held in the child for ever.
 ///
 /// # Examples
 ///
@@ -137,7 +147,8 @@ impl Runtime {
     ///
     /// # Panics
     ///
-    /// If `future` does; and if a task does, where [`Builder::on_task_panic`] says so.
+    /// If `future` does; if a task does, where [`Builder::on_task_panic`] says so; and in a child
+    /// process, if the runtime was made before the fork.
     ///
     /// # Examples
     ///
@@ -149,6 +160,7 @@ impl Runtime {
     /// assert_eq!(answer, 42);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let shared = &self.handle.shared;
         match shared.panics.end_runtime() {
@@ -197,6 +209,11 @@ impl Runtime {
     fn shut_down(&mut self, deadline: Option<Instant>) {
         self.is_shut_down = true;
         let shared = &self.handle.shared;
+        if shared.is_inherited() {
+            // Its threads are not here, and what its tasks hold is for the parent to close.
+            std::mem::forget(shared.clone());
+            return;
+        }
         shared.stop();
         if belongs_to(Arc::as_ptr(shared)) {
             // One of its own threads can't wait for itself. The last worker to stop cleans up.
@@ -266,11 +283,34 @@ pub(crate) struct Shared {
     pub(crate) ticks: Ticks,
     /// How long polls take is measured.
     pub(crate) is_timed: bool,
+    /// What a task may do in one poll.
+    pub(crate) budget: Budget,
+    /// Whose threads the workers are.
+    pub(crate) process: Process,
     lifecycle: Arc<Lifecycle>,
     stopping: AtomicBool,
 }
 
 impl Shared {
+    /// Says whether this is the runtime of a process that has forked into this one.
+    #[inline]
+    pub(crate) fn is_inherited(&self) -> bool {
+        !self.process.is_current()
+    }
+
+    /// Makes sure that somebody will run what is given to the runtime.
+    ///
+    /// # Panics
+    ///
+    /// If it is the parent's.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn refuse_if_inherited(&self) {
+        if self.is_inherited() {
+            refuse_inherited();
+        }
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -294,7 +334,7 @@ impl Shared {
     /// Has a new task run for the first time: by this thread if it is a worker, unless another is
     /// free before it comes to that.
     pub(crate) fn start(self: &Arc<Self>, runnable: Runnable) {
-        if let Some(runnable) = context::push(self, runnable) {
+        if let Some(runnable) = context::push::<Self>(self, runnable) {
             self.inject(runnable);
         }
     }
@@ -404,16 +444,31 @@ impl Shared {
     }
 }
 
+/// What is said of a runtime in a child of the process that made it.
+pub(crate) const INHERITED: &str = "this runtime was made before fork(), and its threads are the parent's; \
+     make a new one in the child, or use the free block_on";
+
+#[cold]
+#[track_caller]
+pub(crate) fn refuse_inherited() -> ! {
+    panic!("{INHERITED}")
+}
+
 /// Sends tasks that may run anywhere to whoever can run them.
 #[derive(Clone)]
 pub(crate) struct Scheduler(pub(crate) Arc<Shared>);
 
 impl Schedule for Scheduler {
     fn schedule(&self, runnable: Runnable) {
+        self.schedule_from::<Self>(runnable);
+    }
+
+    #[inline(always)]
+    fn schedule_from<Caller>(&self, runnable: Runnable) {
         if !self.0.is_stealing {
             return self.0.send_home(runnable);
         }
-        if let Some(runnable) = context::push(&self.0, runnable) {
+        if let Some(runnable) = context::push::<Caller>(&self.0, runnable) {
             self.0.inject(runnable);
         }
     }

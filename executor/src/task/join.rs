@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
-use std::task::{Context, Poll, RawWakerVTable, Waker};
+use std::task::{Context, Poll, RawWakerVTable, Waker, ready};
 use std::{fmt, ptr};
 
 use super::contain::{contain, discard, discard_panic};
@@ -14,6 +14,7 @@ use super::reference::Reference;
 use super::state::ToDetached;
 use super::{AbortHandle, Id, JoinError};
 use crate::wait::wait;
+use windlass_reactor::budget;
 
 /// Waits for a task, as a future, and gives its output.
 ///
@@ -287,6 +288,7 @@ impl<T> Future for JoinHandle<T> {
         if !self.is_finished() && !self.register(context.waker()) {
             return Poll::Pending;
         }
+        ready!(budget::poll_proceed(context)).spend();
         self.taken = true;
         // SAFETY: The task is complete, and `taken` was not set until now.
         let output = unsafe { self.output() };

@@ -73,7 +73,7 @@ pub(super) unsafe fn cancel<F: Future, S: Schedule>(task: Reference) {
 pub(super) unsafe fn schedule<F: Future, S: Schedule>(waking: &Reference, counted: Reference) {
     // SAFETY: The caller vouches for the types.
     let cell = unsafe { waking.cell::<F, S>() };
-    cell.scheduler.schedule(Runnable(counted));
+    cell.scheduler.schedule_from::<F>(Runnable(counted));
 }
 
 /// Finds the output.

@@ -68,6 +68,14 @@ pub(crate) trait Schedule: Send + Sync + 'static {
     /// that is woken while it is being polled doesn't come here: [`Runnable::run`] returns it.
     fn schedule(&self, runnable: Runnable);
 
+    /// As [`schedule`](Self::schedule), for tasks of one kind, so that the compiler may make it a
+    /// part of each `Caller`.
+    #[allow(clippy::extra_unused_type_parameters)]
+    #[inline(always)]
+    fn schedule_from<Caller>(&self, runnable: Runnable) {
+        self.schedule(runnable);
+    }
+
     /// Forgets a task that is over: its future is dropped.
     ///
     /// Called once for every task, on the thread that ended it. Returns what the list of live tasks

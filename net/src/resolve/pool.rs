@@ -5,12 +5,12 @@
 //! finds none idle, up to [`MOST_THREADS`], and ends after [`IDLE_TIME`] without a request.
 
 use super::lookup::Request;
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
+use windlass_reactor::sys::lock::{Condvar, Mutex};
 
 const MOST_THREADS: usize = 8;
 const IDLE_TIME: Duration = Duration::from_secs(5);

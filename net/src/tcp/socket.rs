@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use windlass_reactor::Taken;
+use windlass_reactor::{Taken, budget};
 
 /// A socket that doesn't block, and what is needed to tell whether a short read drained it.
 ///
@@ -39,7 +39,10 @@ impl Socket {
     #[inline]
     pub(super) fn receive(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
         match (&self.stream).read(space) {
-            Ok(count) => Ok(self.taken(count, space.len())),
+            Ok(count) => {
+                budget::charge_bytes(count);
+                Ok(self.taken(count, space.len()))
+            }
             Err(error) => self.receive_after(error, space),
         }
     }
@@ -53,6 +56,7 @@ impl Socket {
             Some(error) => Err(error),
             None => (&self.stream).read(space),
         })?;
+        budget::charge_bytes(count);
         Ok(self.taken(count, space.len()))
     }
 
@@ -61,6 +65,7 @@ impl Socket {
         spaces: &mut [IoSliceMut<'_>],
     ) -> io::Result<Taken<usize>> {
         let count = retry(|| (&self.stream).read_vectored(spaces))?;
+        budget::charge_bytes(count);
         Ok(self.taken(count, spaces.iter().map(|space| space.len()).sum()))
     }
 
@@ -77,7 +82,7 @@ impl Socket {
     #[inline]
     pub(super) fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
         match (&self.stream).write(bytes) {
-            Ok(count) => Ok(Taken::Some(count)),
+            Ok(count) => Ok(charged(count)),
             Err(error) => self.send_after(error, bytes),
         }
     }
@@ -91,7 +96,7 @@ impl Socket {
             Some(error) => Err(error),
             None => (&self.stream).write(bytes),
         });
-        sent.map(Taken::Some).map_err(while_connecting)
+        sent.map(charged).map_err(while_connecting)
     }
 
     pub(super) fn peek(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
@@ -101,7 +106,7 @@ impl Socket {
 
     pub(super) fn send_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<Taken<usize>> {
         let sent = retry(|| system::send_vectored(&self.stream, buffers));
-        sent.map(Taken::Some).map_err(while_connecting)
+        sent.map(charged).map_err(while_connecting)
     }
 
     /// Sends until all of `rest` is sent or it would block; `rest` says how far it came.
@@ -109,11 +114,21 @@ impl Socket {
         while !rest.is_empty() {
             match retry(|| (&self.stream).write(rest)).map_err(while_connecting)? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
-                count => *rest = &rest[count..],
+                count => {
+                    budget::charge_bytes(count);
+                    *rest = &rest[count..];
+                }
             }
         }
         Ok(Taken::Some(()))
     }
+}
+
+/// Takes what was sent from the budget of the task.
+#[inline]
+fn charged(count: usize) -> Taken<usize> {
+    budget::charge_bytes(count);
+    Taken::Some(count)
 }
 
 /// A write that was to open a connection fast, and began an ordinary one as the peer's cookie was

@@ -123,9 +123,13 @@ impl Source {
             drop(state);
             return Poll::Ready(Ok(seen));
         }
+        let is_attended = state.is_attended();
+        if !is_attended {
+            state.leave_to_parent();
+        }
         let key = *key.get_or_insert_with(|| state.waiters.new_key());
         let replaced = state.waiters.insert(direction, key, waker);
-        let watched = self.watch(&mut state, fd, direction);
+        let watched = self.watch(&mut state, is_attended, fd, direction);
         if let Err(error) = watched {
             let unwatched = state.waiters.remove(direction, key);
             drop(state);
@@ -149,13 +153,12 @@ impl Source {
     fn watch(
         self: &Arc<Self>,
         state: &mut State,
+        is_attended: bool,
         fd: BorrowedFd<'_>,
         direction: Direction,
     ) -> io::Result<()> {
         match &mut state.registration {
-            Some(registration) if registration.reactor.is_attended() => {
-                registration.watch(fd, direction)
-            }
+            Some(registration) if is_attended => registration.watch(fd, direction),
             _ => self.move_here(state, fd, direction),
         }
     }
@@ -265,12 +268,34 @@ impl Source {
     pub(crate) fn deregister(&self) {
         // A turn in progress may hold the source a little longer, but no waker of it: one that is
         // dropped is somebody's code.
+        let mut state = std::mem::take(&mut *self.state.lock());
+        state.leave_to_parent();
         let State {
             registration,
             waiters,
-        } = std::mem::take(&mut *self.state.lock());
+        } = state;
         drop(registration.map(Registration::remove));
         drop(waiters);
+    }
+}
+
+impl State {
+    /// Says whether it is registered with a reactor that somebody turns.
+    #[inline]
+    fn is_attended(&self) -> bool {
+        let registration = self.registration.as_ref();
+        registration.is_some_and(|registration| registration.reactor.is_attended())
+    }
+
+    /// Forgets where it is registered and who waits, if that was in the process that has forked into
+    /// this one: nothing of that may be touched, nor dropped.
+    #[cold]
+    fn leave_to_parent(&mut self) {
+        let of_parent = |registration: &mut Registration| registration.reactor.is_inherited();
+        if let Some(registration) = self.registration.take_if(of_parent) {
+            std::mem::forget(registration);
+            std::mem::forget(self.waiters.take_all());
+        }
     }
 }
 

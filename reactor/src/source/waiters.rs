@@ -122,6 +122,18 @@ impl Waiters {
         }
     }
 
+    /// Takes all of them; names are not given anew for all that.
+    pub(crate) fn take_all(&mut self) -> Self {
+        let last_key = self.last_key;
+        std::mem::replace(
+            self,
+            Self {
+                last_key,
+                ..Self::default()
+            },
+        )
+    }
+
     #[inline]
     fn place(&mut self, direction: Direction) -> Option<&mut Option<Waiter>> {
         match direction {

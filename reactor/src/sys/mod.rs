@@ -4,7 +4,7 @@
 //! what the system said: errors pass through unchanged, and only `check` turns a return value
 //! into one.
 //!
-//! What is public is for `windlass-net`, which has no unsafe code of its own. Nothing here is covered
+//! What is public is for `windlass-net` and `windlass-executor`. Nothing here is covered
 //! by semantic versioning: it may change or go in any release.
 
 #![allow(unsafe_code)]
@@ -16,6 +16,7 @@ pub(crate) mod devpoll;
 pub(crate) mod epoll;
 pub(crate) mod eventfd;
 pub(crate) mod file;
+pub(crate) mod fork;
 #[cfg(any(
     target_vendor = "apple",
     target_os = "freebsd",
@@ -25,6 +26,7 @@ pub(crate) mod file;
     all(target_os = "linux", windlass_kqueue)
 ))]
 pub(crate) mod kqueue;
+pub mod lock;
 pub(crate) mod pipe;
 pub(crate) mod poll;
 pub(crate) mod signal;

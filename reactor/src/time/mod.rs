@@ -31,6 +31,7 @@ mod paused;
 pub use interval::{Interval, MissedTicks, interval, interval_at};
 pub use paused::{Advance, Hold, advance, hold};
 
+use crate::budget::{self, Permit};
 use crate::clock::Moment;
 use crate::current;
 use crate::paused::Paused;
@@ -41,7 +42,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 /// Returns the time by the clock of this thread's reactor, which all of this module goes by.
@@ -157,7 +158,7 @@ impl Sleep {
     #[inline]
     fn now(&self) -> Moment {
         match &self.timer {
-            Timer::In(reactor, _) => reactor.now(),
+            Timer::In(reactor, _) if !reactor.is_inherited() => reactor.now(),
             _ => current::now(),
         }
     }
@@ -186,6 +187,33 @@ impl Sleep {
             // It was left while the timer went in: nobody would fire it.
             waker.wake();
         }
+    }
+
+    /// Answers whether the deadline is reached; else has the task woken then.
+    #[inline]
+    fn poll_elapsed(
+        &mut self,
+        context: &mut Context<'_>,
+        may_end: impl FnOnce(&mut Context<'_>) -> Poll<()>,
+    ) -> Poll<()> {
+        if !matches!(self.timer, Timer::Ahead) {
+            // The clock is looked at, too, while the timer runs: somebody who is polled without end
+            // may keep the reactor from being turned.
+            if self.deadline <= self.now() {
+                ready!(may_end(context));
+                self.stop();
+                return Poll::Ready(());
+            }
+            // A timer that never ends is kept as any other, since it may be reset.
+            if let Timer::In(reactor, key) = &self.timer {
+                if reactor.watch_timer(*key, context.waker()) {
+                    return Poll::Pending;
+                }
+                // Its reactor was left before it could fire.
+            }
+        }
+        self.start(context.waker());
+        Poll::Pending
     }
 
     /// Takes the timer out, if it is in.
@@ -231,24 +259,9 @@ impl Future for Sleep {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let sleep = self.get_mut();
-        if !matches!(sleep.timer, Timer::Ahead) {
-            // The clock is looked at, too, while the timer runs: somebody who is polled without end
-            // may keep the reactor from being turned.
-            if sleep.deadline <= sleep.now() {
-                sleep.stop();
-                return Poll::Ready(());
-            }
-            // A timer that never ends is kept as any other, since it may be reset.
-            if let Timer::In(reactor, key) = &sleep.timer {
-                if reactor.watch_timer(*key, context.waker()) {
-                    return Poll::Pending;
-                }
-                // Its reactor was left before it could fire.
-            }
-        }
-        sleep.start(context.waker());
-        Poll::Pending
+        self.get_mut().poll_elapsed(context, |context| {
+            budget::poll_proceed(context).map(Permit::spend)
+        })
     }
 }
 
@@ -329,12 +342,20 @@ impl<F: Future> Future for Timeout<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        let was_used_up = budget::is_used_up();
         if let Poll::Ready(output) = this.future.poll(context) {
             return Poll::Ready(Ok(output));
         }
-        Pin::new(this.sleep)
-            .poll(context)
-            .map(|()| Err(Elapsed(())))
+        let elapsed = if was_used_up {
+            Pin::new(this.sleep).poll(context)
+        } else {
+            // A future that uses the whole budget up each time must be ended nevertheless.
+            this.sleep.poll_elapsed(context, |_| {
+                budget::charge(1);
+                Poll::Ready(())
+            })
+        };
+        elapsed.map(|()| Err(Elapsed(())))
     }
 }
 
