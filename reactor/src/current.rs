@@ -69,10 +69,10 @@ pub(crate) fn enter<R>(reactor: &Arc<Shared>, body: impl FnOnce() -> R) -> R {
 /// process forked, and then is for ever in the child: so each generation has the next place.
 const PLACES: usize = 16;
 
-/// The reactor that serves threads without one, of this process and of those that it is forked from.
+/// The reactor that serves threads without one, in each of the generations.
 static FALLBACK: [Mutex<Option<Arc<Shared>>>; PLACES] = [const { Mutex::new(None) }; PLACES];
 
-/// Returns the place of the fallback of this process.
+/// Returns the place of the fallback in this process.
 fn place() -> &'static Mutex<Option<Arc<Shared>>> {
     let generation = Process::current().number() as usize;
     &FALLBACK[generation % PLACES]

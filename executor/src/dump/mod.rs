@@ -316,6 +316,7 @@ impl Shared {
 
     fn view(&self, sight: Sight, is_blocking: bool, waits: &mut Waits) -> TaskView {
         let state = match sight.stage {
+            Stage::Running if is_blocking => TaskState::Running { worker: None },
             Stage::Running => TaskState::Running {
                 worker: self.who_runs(sight.id),
             },
@@ -340,8 +341,11 @@ impl Shared {
         }
     }
 
-    /// Finds the worker that shows itself as running this task.
+    /// Finds the worker that runs a task: one of several shows that.
     fn who_runs(&self, task: Id) -> Option<usize> {
+        if self.workers.len() == 1 {
+            return Some(0);
+        }
         (0..self.workers.len()).find(|worker| {
             self.lanes[*worker].polls() % 2 == 1 && self.posts[*worker].runs() == Some(task)
         })

@@ -275,10 +275,6 @@ pub(crate) struct Shared {
     pub(crate) posts: Box<[Arc<Post>]>,
     /// What helps when a worker is stuck; nothing where it could not help.
     pub(crate) watch: Option<Watch>,
-    /// What a task may do in one poll.
-    pub(crate) budget: Budget,
-    /// Whose threads the workers are.
-    pub(crate) process: Process,
     /// What each worker counts.
     pub(crate) counters: Box<[Arc<Counters>]>,
     /// The tasks that stay on a thread, of all threads that have or had some.
@@ -287,6 +283,10 @@ pub(crate) struct Shared {
     pub(crate) ticks: Ticks,
     /// How long polls take is measured.
     pub(crate) is_timed: bool,
+    /// What a task may do in one poll.
+    pub(crate) budget: Budget,
+    /// Whose threads the workers are.
+    pub(crate) process: Process,
     lifecycle: Arc<Lifecycle>,
     stopping: AtomicBool,
 }

@@ -112,6 +112,16 @@ impl Waiters {
         }
     }
 
+    /// Shows all wakers to `look`.
+    pub(crate) fn for_each(&self, mut look: impl FnMut(Direction, &Waker)) {
+        let reader = self.reader.iter().map(|waiter| (Direction::Read, waiter));
+        let writer = self.writer.iter().map(|waiter| (Direction::Write, waiter));
+        let more = self.more.iter().map(|(of, waiter)| (*of, waiter));
+        for (direction, waiter) in reader.chain(writer).chain(more) {
+            look(direction, &waiter.waker);
+        }
+    }
+
     /// Takes all of them; names are not given anew for all that.
     pub(crate) fn take_all(&mut self) -> Self {
         let last_key = self.last_key;
@@ -122,16 +132,6 @@ impl Waiters {
                 ..Self::default()
             },
         )
-    }
-
-    /// Shows all wakers to `look`.
-    pub(crate) fn for_each(&self, mut look: impl FnMut(Direction, &Waker)) {
-        let reader = self.reader.iter().map(|waiter| (Direction::Read, waiter));
-        let writer = self.writer.iter().map(|waiter| (Direction::Write, waiter));
-        let more = self.more.iter().map(|(of, waiter)| (*of, waiter));
-        for (direction, waiter) in reader.chain(writer).chain(more) {
-            look(direction, &waiter.waker);
-        }
     }
 
     #[inline]
