@@ -20,7 +20,7 @@ pub fn output(command: &mut Command, limit: Duration) -> Result<String, String> 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+        .map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
     let start = Instant::now();
     // What is printed fits into the pipes, so nobody has to read meanwhile.
     let status = loop {

@@ -24,8 +24,10 @@ where
     F::Output: 'static,
 {
     let runtime = Runtime::new().expect("the runtime starts");
-    let output = runtime.block_on(async { spawn(future).await });
-    output.ok().expect("the task ends")
+    match runtime.block_on(async { spawn(future).await }) {
+        Ok(output) => output,
+        Err(_) => panic!("the task has panicked or was cancelled"),
+    }
 }
 
 /// Spawns a task that nobody joins.

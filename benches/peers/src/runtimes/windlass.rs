@@ -33,7 +33,8 @@ pub fn detach<F>(future: F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let _: JoinHandle<()> = spawn(future);
+    let handle: JoinHandle<()> = spawn(future);
+    drop(handle);
 }
 
 /// Returns a timeout over a future that never ends.

@@ -254,15 +254,15 @@ pub(crate) const ALL: &[Row] = &[
     },
     Row {
         name: "hog",
-        what: "neighbour of a hog (10 us a poll), message",
+        what: "neighbour of a hog (10 us a poll)",
         situation: "hog",
         count: [1000, 500],
         rounds: 20,
         values: &[
-            named("median_us", " read, median, us", AtMost(25.0)),
-            named("max_us", " read, maximum, us", AtMost(100.0)),
-            named("trip_median_us", " answered, median, us", Nothing),
-            named("trip_max_us", " answered, maximum, us", Nothing),
+            named("median_us", ", message read, median, us", AtMost(25.0)),
+            named("max_us", ", message read, maximum, us", AtMost(100.0)),
+            named("trip_median_us", ", message answered, median, us", Nothing),
+            named("trip_max_us", ", message answered, maximum, us", Nothing),
             named("control_us", " (control, maximum, us)", Nothing),
         ],
         ..ROW

@@ -17,6 +17,8 @@
 //!   lost. A condition variable has the count under its lock; an eventfd counts by itself, a pipe
 //!   holds a byte for each.
 //!
+//! *park*, a count with the parking of threads, is the floor: the least that a waker could be.
+//!
 //! On the runtimes the consumer is a task of one worker, and the producers, which are threads,
 //! call `wake_by_ref` on its `Waker`: the same protocol and the same few instructions beside the
 //! wake itself for all of them, which no two channels or semaphores would have. Each case runs in

@@ -5,12 +5,13 @@ use crate::{plain, wakers};
 use windlass_peers::case::Report;
 
 /// All of them; what the others are compared with comes first.
-pub(crate) const ALL: [&str; 8] = [
+pub(crate) const ALL: [&str; 9] = [
     "pthread",
     "std",
     "parking_lot",
     "eventfd",
     "pipe",
+    "park",
     "windlass",
     "tokio",
     "smol",
@@ -24,6 +25,7 @@ pub(crate) fn measure(means: &str, protocol: Protocol, each: u64) -> Option<Repo
         "parking_lot" => plain::contest::<plain::ParkingLot>,
         "eventfd" => plain::contest::<plain::EventFd>,
         "pipe" => plain::contest::<plain::Pipe>,
+        "park" => plain::contest::<plain::Park>,
         "windlass" => wakers::windlass,
         "tokio" => wakers::tokio,
         "smol" => wakers::smol,

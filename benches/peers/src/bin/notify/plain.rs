@@ -9,7 +9,9 @@ mod pthread;
 use crate::protocol::{Contest, Notify, Protocol};
 use rustix::event::EventfdFlags;
 use rustix::fd::OwnedFd;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::thread::Thread;
 use windlass_peers::case::Report;
 
 pub(crate) use pthread::Pthread;
@@ -126,5 +128,36 @@ impl Wait for Pipe {
     fn wait(&self) -> u64 {
         let mut space = [0_u8; 64 << 10];
         rustix::io::read(&self.reader, &mut space).expect("it is readable") as u64
+    }
+}
+
+/// A count, and the parking of threads: the least that a waker could be, so the floor.
+#[derive(Default)]
+pub(crate) struct Park {
+    /// Who adds the first since it was taken unparks the consumer.
+    count: AtomicU64,
+    /// Left by the consumer before it first looks at the count.
+    consumer: OnceLock<Thread>,
+}
+
+impl Notify for Park {
+    fn notify(&self) {
+        // Of this and the look in `wait`, the later sees what was done before the earlier: the
+        // count, or the consumer that has been left.
+        if self.count.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.consumer.get().map(Thread::unpark);
+        }
+    }
+}
+
+impl Wait for Park {
+    fn wait(&self) -> u64 {
+        self.consumer.get_or_init(std::thread::current);
+        loop {
+            match self.count.swap(0, Ordering::AcqRel) {
+                0 => std::thread::park(),
+                taken => return taken,
+            }
+        }
     }
 }
