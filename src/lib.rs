@@ -49,9 +49,9 @@ pub mod net {
     #[doc(inline)]
     pub use windlass_net::{
         AcceptBackoff, BindError, ConnectError, Connector, Incoming, Keepalive, LookingUp,
-        LookupError, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Resolver, ReuniteError, Shutdown,
-        SystemResolver, TcpListener, TcpSocket, TcpStream, ToAddresses, WriteHalf, lookup_host,
-        lookup_host_by,
+        LookupError, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Received, Resolver, ReuniteError,
+        Shutdown, SystemResolver, TcpListener, TcpSocket, TcpStream, ToAddresses, UdpSocket,
+        WriteHalf, lookup_host, lookup_host_by,
     };
 }
 
