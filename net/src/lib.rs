@@ -9,7 +9,8 @@
 //! 2. [`TcpListener`] (`tcp/listener.rs`): what happens between a call of `accept` and a stream is
 //!    in `tcp/accept.rs`; how it waits when descriptors run out is in `tcp/shortage.rs`; several
 //!    listeners on one address are in `tcp/sharded.rs`.
-//! 3. [`UdpSocket`] (`udp/socket.rs`): what one attempt is, is in `udp/attempt.rs`.
+//! 3. [`UdpSocket`] (`udp/socket.rs`): what one attempt is, is in `udp/attempt.rs`;
+//!    batches are in `udp/batch.rs`.
 //! 4. What is said before: [`TcpSocket`] (`tcp/builder.rs`), [`Connector`] (`tcp/connector.rs`),
 //!    and the options of all (`options/`).
 //! 5. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
@@ -17,7 +18,8 @@
 //! 6. [`io`]: copying, in one direction or both (`copy/`).
 //! 7. The traits of other crates (`compat/`).
 //!
-//! What differs between systems is in two tables, `system.rs` and for options `options/table.rs`.
+//! What differs between systems is in three tables: `system.rs`, for options `options/table.rs`, and
+//! for batches of datagrams `udp/system/`.
 //! There is no unsafe code: system calls go through std, socket2, and rustix and the reactor crate
 //! where these stop.
 //!
@@ -44,5 +46,5 @@ pub use tcp::{
     AcceptBackoff, BindError, ConnectError, Connector, Incoming, OwnedReadHalf, OwnedWriteHalf,
     ReadHalf, ReuniteError, TcpListener, TcpSocket, TcpStream, WriteHalf,
 };
-pub use udp::{Received, UdpSocket};
+pub use udp::{Inbound, Outbound, Received, UdpSocket};
 pub use windlass_reactor::Direction;

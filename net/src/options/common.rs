@@ -12,7 +12,7 @@ use windlass_reactor::sys::tcp::{self, FastOpen};
 /// The highest DSCP: it has six bits, above the two of congestion notification.
 const HIGHEST_DSCP: u8 = 63;
 
-fn is_v6(socket: &SockRef<'_>) -> io::Result<bool> {
+pub(crate) fn is_v6(socket: &SockRef<'_>) -> io::Result<bool> {
     Ok(socket.local_addr()?.domain() == Domain::IPV6)
 }
 

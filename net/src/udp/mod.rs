@@ -1,12 +1,18 @@
 //! UDP sockets.
 
 mod attempt;
+mod batch;
+mod inbound;
 mod multicast;
 mod options;
+mod outbound;
 mod polled;
 mod received;
 mod socket;
+mod system;
 mod transfer;
 
+pub use inbound::Inbound;
+pub use outbound::Outbound;
 pub use received::Received;
 pub use socket::UdpSocket;

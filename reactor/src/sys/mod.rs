@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod clock;
+pub mod datagram;
 pub(crate) mod devpoll;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) mod epoll;
