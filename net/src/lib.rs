@@ -46,5 +46,5 @@ pub use tcp::{
     AcceptBackoff, BindError, ConnectError, Connector, Incoming, OwnedReadHalf, OwnedWriteHalf,
     ReadHalf, ReuniteError, TcpListener, TcpSocket, TcpStream, WriteHalf,
 };
-pub use udp::{Inbound, Outbound, Received, UdpSocket};
+pub use udp::{Failed, Inbound, Outbound, Received, UdpSocket};
 pub use windlass_reactor::Direction;

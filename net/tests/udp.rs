@@ -699,3 +699,59 @@ fn segments_are_cut_and_joined() {
         }
     });
 }
+
+/// E14: what failed is kept with whom it was for, and a socket that serves many goes on.
+#[test]
+fn what_failed_is_kept_and_the_socket_goes_on() {
+    run(async {
+        for local in locals() {
+            let server = UdpSocket::bind(local).await.unwrap();
+            if !unless_lacking("RECVERR", server.set_keep_failed(true)) {
+                return;
+            }
+            let mut space = [0; 64];
+            assert!(server.take_failed(&mut space).unwrap().is_none());
+            let (client, gone) = connected_to_nobody(local).await;
+            let sending = async {
+                windlass_reactor::time::sleep(MOMENT).await;
+                server.send_to(b"lost answer", gone).await.unwrap();
+            };
+            let (told, ()) = join(server.recv_from(&mut space), sending).await;
+            assert_eq!(told.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+            let mut small = [0; 4];
+            let failed = server.take_failed(&mut small).unwrap().unwrap();
+            assert_eq!(failed.error().kind(), ErrorKind::ConnectionRefused);
+            assert_eq!(failed.to(), Some(gone));
+            assert_eq!(failed.offender(), Some(gone.ip()));
+            let unreachable_port = if gone.is_ipv4() { (3, 3) } else { (1, 4) };
+            assert_eq!(failed.icmp(), Some(unreachable_port));
+            assert_eq!(failed.mtu(), None);
+            assert_eq!(&small[..failed.received().length], b"lost");
+            assert!(failed.received().truncated);
+            assert!(server.take_failed(&mut small).unwrap().is_none());
+
+            client.connect(server.local_addr().unwrap()).await.unwrap();
+            client.send(b"question").await.unwrap();
+            assert_eq!(server.recv(&mut space).await.unwrap().length, 8);
+        }
+    });
+}
+
+/// A queue of failures takes nothing from those who wait for datagrams.
+#[test]
+fn looking_for_failures_disturbs_nobody() {
+    run(async {
+        let (a, b) = connected("127.0.0.1:0".parse().unwrap()).await;
+        if !unless_lacking("IP_RECVERR", b.set_keep_failed(true)) {
+            return;
+        }
+        let mut space = [0; 64];
+        assert!(timeout(MOMENT, b.recv(&mut space)).await.is_err());
+        for _ in 0..20 {
+            a.send(b"one").await.unwrap();
+            b.readable().await.unwrap();
+            assert!(b.take_failed(&mut space).unwrap().is_none());
+            assert_eq!(b.recv(&mut space).await.unwrap().length, 3);
+        }
+    });
+}

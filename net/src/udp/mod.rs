@@ -2,6 +2,7 @@
 
 mod attempt;
 mod batch;
+mod failed;
 mod inbound;
 mod multicast;
 mod options;
@@ -12,6 +13,7 @@ mod socket;
 mod system;
 mod transfer;
 
+pub use failed::Failed;
 pub use inbound::Inbound;
 pub use outbound::Outbound;
 pub use received::Received;

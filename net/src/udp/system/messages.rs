@@ -5,7 +5,7 @@ use crate::udp::{Inbound, Outbound};
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
-use windlass_reactor::sys::datagram::{self, Telling};
+use windlass_reactor::sys::datagram::{self, Arrived, Telling};
 
 pub(in crate::udp) fn receive_many(
     socket: &UdpSocket,
@@ -42,6 +42,20 @@ pub(in crate::udp) fn set_recv_tos(socket: &UdpSocket, v6: bool, told: bool) -> 
 
 pub(in crate::udp) fn set_gro(socket: &UdpSocket, allowed: bool) -> io::Result<()> {
     set(socket, Telling::Segments, allowed)
+}
+
+pub(in crate::udp) fn set_keep_failed(socket: &UdpSocket, v6: bool, kept: bool) -> io::Result<()> {
+    if v6 {
+        set(socket, Telling::ErrorsV6, kept)?;
+    }
+    // As for the class.
+    set(socket, Telling::ErrorsV4, kept)
+}
+
+pub(in crate::udp) fn take_failed(socket: &UdpSocket, space: &mut [u8]) -> io::Result<Arrived> {
+    let mut arrived = Arrived::default();
+    datagram::receive_error(socket.as_fd(), space, &mut arrived)?;
+    Ok(arrived)
 }
 
 fn set(socket: &UdpSocket, what: Telling, told: bool) -> io::Result<()> {

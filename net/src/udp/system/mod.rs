@@ -6,6 +6,7 @@
 //! | receiving a batch | one system call | one datagram a batch |
 //! | sending a batch | one system call | one each |
 //! | packet info, class, segments | told and said | `Unsupported` |
+//! | datagrams that failed | kept | `Unsupported` |
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod messages;

@@ -70,6 +70,14 @@ pub(in crate::udp) fn set_gro(_: &UdpSocket, _: bool) -> io::Result<()> {
     Err(unsupported("UDP_GRO"))
 }
 
+pub(in crate::udp) fn set_keep_failed(_: &UdpSocket, _: bool, _: bool) -> io::Result<()> {
+    Err(unsupported("IP_RECVERR"))
+}
+
+pub(in crate::udp) fn take_failed(_: &UdpSocket, _: &mut [u8]) -> io::Result<Arrived> {
+    Err(unsupported("IP_RECVERR"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +128,8 @@ mod tests {
             ("IP_PKTINFO", set_packet_info(&a, false, true)),
             ("IP_RECVTOS", set_recv_tos(&a, false, true)),
             ("UDP_GRO", set_gro(&a, true)),
+            ("IP_RECVERR", set_keep_failed(&a, false, true)),
+            ("IP_RECVERR", take_failed(&a, &mut []).map(drop)),
         ];
         for (option, done) in lacking {
             let error = done.unwrap_err();

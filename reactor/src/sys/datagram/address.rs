@@ -55,6 +55,14 @@ impl Name {
         }
     }
 
+    /// Reads an address out of bytes, if one is there.
+    pub(super) fn read(bytes: &[u8]) -> Option<SocketAddr> {
+        let length = bytes.len().min(Self::LENGTH);
+        let mut name = Self::NONE;
+        name.0[..length].copy_from_slice(&bytes[..length]);
+        name.address(length)
+    }
+
     pub(super) fn pointer(&mut self) -> *mut libc::c_void {
         self.0.as_mut_ptr().cast()
     }
@@ -79,6 +87,7 @@ mod tests {
             let (name, length) = Name::new(address);
             assert_eq!(name.address(length), Some(address));
             assert_eq!(name.address(0), None);
+            assert_eq!(Name::read(&name.0[..length]), Some(address));
         }
         assert_eq!(Name::NONE.address(Name::LENGTH), None);
     }

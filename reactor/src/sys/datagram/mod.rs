@@ -18,7 +18,7 @@ mod send;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub use option::{Telling, set_telling};
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub use receive::receive;
+pub use receive::{receive, receive_error};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub use send::send;
 
@@ -27,7 +27,7 @@ use std::net::{IpAddr, SocketAddr};
 /// How many datagrams one call takes at the most.
 pub const MOST: usize = 32;
 
-/// What is told of a datagram that came; the last four only if it was asked for, by
+/// What is told of a datagram that came; the rest after `from` only if it was asked for, by
 /// `set_telling`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrived {
@@ -45,6 +45,25 @@ pub struct Arrived {
     pub tos: Option<u8>,
     /// How long each part but the last is, if it is several datagrams in one.
     pub segment: Option<usize>,
+    /// What it met, if it is one that was sent from here.
+    pub error: Option<Queued>,
+}
+
+/// What a datagram that was sent met (`sock_extended_err`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// The number of the error.
+    pub errno: i32,
+    /// Who found out: 1 this machine, 2 and 3 another, by ICMP for IPv4 or IPv6.
+    pub origin: u8,
+    /// The type of the ICMP message.
+    pub kind: u8,
+    /// The code of the ICMP message.
+    pub code: u8,
+    /// What else there is to know: of `EMSGSIZE`, what would have fitted.
+    pub information: u32,
+    /// Which machine told of it.
+    pub offender: Option<IpAddr>,
 }
 
 /// A datagram that is to be sent.

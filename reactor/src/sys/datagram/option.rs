@@ -5,7 +5,7 @@ use libc::c_int;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Something that is told of each datagram that comes, if asked for.
+/// Something that is told of datagrams, if asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telling {
     /// To which address it was sent, and on which interface it came, for IPv4.
@@ -18,6 +18,10 @@ pub enum Telling {
     TosV6,
     /// How long the parts are, where several datagrams are received as one.
     Segments,
+    /// What became of datagrams that were sent, on a queue of its own, for IPv4.
+    ErrorsV4,
+    /// The same for IPv6.
+    ErrorsV6,
 }
 
 impl Telling {
@@ -29,6 +33,8 @@ impl Telling {
             Telling::TosV4 => "IP_RECVTOS",
             Telling::TosV6 => "IPV6_RECVTCLASS",
             Telling::Segments => "UDP_GRO",
+            Telling::ErrorsV4 => "IP_RECVERR",
+            Telling::ErrorsV6 => "IPV6_RECVERR",
         }
     }
 
@@ -39,6 +45,8 @@ impl Telling {
             Telling::TosV4 => (libc::SOL_IP, libc::IP_RECVTOS),
             Telling::TosV6 => (libc::SOL_IPV6, libc::IPV6_RECVTCLASS),
             Telling::Segments => (libc::SOL_UDP, libc::UDP_GRO),
+            Telling::ErrorsV4 => (libc::SOL_IP, libc::IP_RECVERR),
+            Telling::ErrorsV6 => (libc::SOL_IPV6, libc::IPV6_RECVERR),
         }
     }
 }

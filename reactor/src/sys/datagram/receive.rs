@@ -2,7 +2,7 @@
 
 use super::address::Name;
 use super::control::{Control, Messages};
-use super::{Arrived, MOST};
+use super::{Arrived, MOST, Queued};
 use crate::sys::{check, retry};
 use libc::{iovec, mmsghdr};
 use std::io;
@@ -22,13 +22,33 @@ pub fn receive<'a>(
     match places.len() {
         0 => Ok(0),
         // So that one costs no more than one.
-        1 => receive_some::<1>(socket, places),
-        _ => receive_some::<MOST>(socket, places),
+        1 => receive_some::<1>(socket, 0, places),
+        _ => receive_some::<MOST>(socket, 0, places),
     }
+}
+
+/// Takes an error off the queue that [`Telling::ErrorsV4`](super::Telling::ErrorsV4) makes, with
+/// the datagram that met it: `from` is then whom it was for. It never waits.
+///
+/// # Errors
+///
+/// `WouldBlock` if the queue is empty; else what the system says.
+pub fn receive_error(
+    socket: BorrowedFd<'_>,
+    space: &mut [u8],
+    arrived: &mut Arrived,
+) -> io::Result<()> {
+    receive_some::<1>(
+        socket,
+        libc::MSG_ERRQUEUE,
+        std::iter::once((space, arrived)),
+    )
+    .map(drop)
 }
 
 fn receive_some<'a, const SOME: usize>(
     socket: BorrowedFd<'_>,
+    flags: libc::c_int,
     places: impl Iterator<Item = (&'a mut [u8], &'a mut Arrived)>,
 ) -> io::Result<usize> {
     let mut told = [const { None }; SOME];
@@ -61,7 +81,7 @@ fn receive_some<'a, const SOME: usize>(
         // SAFETY: the first `count` headers point to names, controls and vectors of this function,
         // with their lengths, and these to slices that are borrowed for `'a`, which is longer. The
         // kernel writes to these and to the headers; nobody else has access to them meanwhile.
-        check(unsafe { libc::recvmmsg(fd, first, asked, 0, std::ptr::null_mut()) })
+        check(unsafe { libc::recvmmsg(fd, first, asked, flags as _, std::ptr::null_mut()) })
     })? as usize;
 
     for index in 0..came {
@@ -112,9 +132,26 @@ fn read_control(arrived: &mut Arrived, messages: Messages<'_>) {
             (libc::SOL_UDP, libc::UDP_GRO) => {
                 arrived.segment = number(value).map(|n| n as usize);
             }
+            (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR) => {
+                arrived.error = queued(value);
+            }
             _ => {}
         }
     }
+}
+
+/// Reads a `sock_extended_err`: the error, four bytes of which the first three are origin, type and
+/// code, information, data; and behind it the address of who told of it.
+fn queued(value: &[u8]) -> Option<Queued> {
+    let (fixed, offender) = value.split_first_chunk::<16>()?;
+    Some(Queued {
+        errno: number(fixed)? as i32,
+        origin: fixed[4],
+        kind: fixed[5],
+        code: fixed[6],
+        information: number(&fixed[8..])?,
+        offender: Name::read(offender).map(|address| address.ip()),
+    })
 }
 
 /// Reads the integer that a value begins with.
