@@ -51,10 +51,10 @@ pub mod io {
 pub mod net {
     #[doc(inline)]
     pub use windlass_net::{
-        AcceptBackoff, BindError, ConnectError, Connector, Incoming, Keepalive, LookingUp,
-        LookupError, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Resolver, ReuniteError, Shutdown,
-        SystemResolver, TcpListener, TcpSocket, TcpStream, ToAddresses, WriteHalf, lookup_host,
-        lookup_host_by,
+        AcceptBackoff, BindError, ConnectError, Connector, Failed, Inbound, Incoming, Keepalive,
+        LookingUp, LookupError, Outbound, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Received,
+        Resolver, ReuniteError, Shutdown, SystemResolver, TcpListener, TcpSocket, TcpStream,
+        ToAddresses, UdpSocket, WriteHalf, lookup_host, lookup_host_by,
     };
 }
 

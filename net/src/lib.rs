@@ -1,4 +1,4 @@
-//! Async TCP on the windlass reactor, under any executor.
+//! Async TCP and UDP on the windlass reactor, under any executor.
 //!
 //! The order to read this crate in:
 //!
@@ -9,14 +9,17 @@
 //! 2. [`TcpListener`] (`tcp/listener.rs`): what happens between a call of `accept` and a stream is
 //!    in `tcp/accept.rs`; how it waits when descriptors run out is in `tcp/shortage.rs`; several
 //!    listeners on one address are in `tcp/sharded.rs`.
-//! 3. What is said before: [`TcpSocket`] (`tcp/builder.rs`), [`Connector`] (`tcp/connector.rs`),
+//! 3. [`UdpSocket`] (`udp/socket.rs`): what one attempt is, is in `udp/attempt.rs`;
+//!    batches are in `udp/batch.rs`.
+//! 4. What is said before: [`TcpSocket`] (`tcp/builder.rs`), [`Connector`] (`tcp/connector.rs`),
 //!    and the options of all (`options/`).
-//! 4. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
+//! 5. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
 //!    threads of their own, or by a [`Resolver`] of yours (`resolve/`).
-//! 5. [`io`]: copying, in one direction or both (`copy/`).
-//! 6. The traits of other crates (`compat/`).
+//! 6. [`io`]: copying, in one direction or both (`copy/`).
+//! 7. The traits of other crates (`compat/`).
 //!
-//! What differs between systems is in two tables, `system.rs` and for options `options/table.rs`.
+//! What differs between systems is in three tables: `system.rs`, for options `options/table.rs`, and
+//! for batches of datagrams `udp/system/`.
 //! There is no unsafe code: system calls go through std, socket2, and rustix and the reactor crate
 //! where these stop.
 //!
@@ -33,6 +36,7 @@ mod options;
 mod resolve;
 mod system;
 mod tcp;
+mod udp;
 
 pub use address::ToAddresses;
 pub use options::Keepalive;
@@ -42,4 +46,5 @@ pub use tcp::{
     AcceptBackoff, BindError, ConnectError, Connector, Incoming, OwnedReadHalf, OwnedWriteHalf,
     ReadHalf, ReuniteError, TcpListener, TcpSocket, TcpStream, WriteHalf,
 };
+pub use udp::{Failed, Inbound, Outbound, Received, UdpSocket};
 pub use windlass_reactor::Direction;

@@ -8,8 +8,10 @@
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny};
-use std::io::{self, IoSlice};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny,
+};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -29,12 +31,24 @@ pub(crate) fn retry<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Resu
 
 /// Makes a TCP socket of a family that doesn't block and is closed on exec.
 pub(crate) fn tcp_socket(domain: socket2::Domain) -> io::Result<socket2::Socket> {
-    let protocol = Some(socket2::Protocol::TCP);
+    nonblocking_socket(domain, socket2::Type::STREAM, socket2::Protocol::TCP)
+}
+
+/// Makes a UDP socket of a family that doesn't block and is closed on exec.
+pub(crate) fn udp_socket(domain: socket2::Domain) -> io::Result<socket2::Socket> {
+    nonblocking_socket(domain, socket2::Type::DGRAM, socket2::Protocol::UDP)
+}
+
+fn nonblocking_socket(
+    domain: socket2::Domain,
+    kind: socket2::Type,
+    protocol: socket2::Protocol,
+) -> io::Result<socket2::Socket> {
     #[cfg(not(any(target_vendor = "apple", target_os = "solaris")))]
-    let socket = socket2::Socket::new(domain, socket2::Type::STREAM.nonblocking(), protocol)?;
+    let socket = socket2::Socket::new(domain, kind.nonblocking(), Some(protocol))?;
     #[cfg(any(target_vendor = "apple", target_os = "solaris"))]
     let socket = {
-        let socket = socket2::Socket::new(domain, socket2::Type::STREAM, protocol)?;
+        let socket = socket2::Socket::new(domain, kind, Some(protocol))?;
         socket.set_nonblocking(true)?;
         socket
     };
@@ -114,6 +128,33 @@ pub(crate) fn receive_urgent(socket: impl AsFd) -> io::Result<Option<u8>> {
     let mut byte = [0];
     let (count, _) = rustix::net::recv(socket, &mut byte, RecvFlags::OOB)?;
     Ok((count > 0).then_some(byte[0]))
+}
+
+/// A datagram that came.
+pub(crate) struct Datagram {
+    /// How many bytes of it are there.
+    pub(crate) length: usize,
+    /// There were more.
+    pub(crate) truncated: bool,
+    /// Who sent it, where that has an IP address.
+    pub(crate) from: Option<SocketAddr>,
+}
+
+/// Receives a datagram. `recvfrom`, as std has it, doesn't tell whether all of it fitted.
+pub(crate) fn receive_datagram(
+    socket: impl AsFd,
+    space: &mut [u8],
+    flags: RecvFlags,
+) -> io::Result<Datagram> {
+    let mut no_control = RecvAncillaryBuffer::default();
+    let spaces = &mut [IoSliceMut::new(space)];
+    let message = rustix::net::recvmsg(socket, spaces, &mut no_control, flags)?;
+    let from = message.address;
+    Ok(Datagram {
+        length: message.bytes,
+        truncated: message.flags.contains(ReturnFlags::TRUNC),
+        from: from.and_then(|address| SocketAddr::try_from(address).ok()),
+    })
 }
 
 /// The end of what the peer sends, also behind data that were not read yet.

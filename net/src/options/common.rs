@@ -12,7 +12,7 @@ use windlass_reactor::sys::tcp::{self, FastOpen};
 /// The highest DSCP: it has six bits, above the two of congestion notification.
 const HIGHEST_DSCP: u8 = 63;
 
-fn is_v6(socket: &SockRef<'_>) -> io::Result<bool> {
+pub(crate) fn is_v6(socket: &SockRef<'_>) -> io::Result<bool> {
     Ok(socket.local_addr()?.domain() == Domain::IPV6)
 }
 
@@ -44,24 +44,71 @@ pub(crate) fn set_dscp(socket: &SockRef<'_>, dscp: u8) -> io::Result<()> {
             format!("a DSCP of {dscp} was given; it is from 0 to {HIGHEST_DSCP}"),
         ));
     }
-    let class = u32::from(dscp) << 2;
-    if is_v6(socket)? {
-        table::set_traffic_class(socket, class)?;
-        // As for the time to live.
-        let _ = table::set_tos(socket, class);
-        Ok(())
-    } else {
-        table::set_tos(socket, class)
-    }
+    set_tos(socket, dscp << 2)
 }
 
 pub(crate) fn dscp(socket: &SockRef<'_>) -> io::Result<u8> {
-    let class = if is_v6(socket)? {
+    Ok(tos(socket)? >> 2)
+}
+
+/// Sets the class of the packets, with the bits of congestion notification.
+pub(crate) fn set_tos(socket: &SockRef<'_>, tos: u8) -> io::Result<()> {
+    let tos = u32::from(tos);
+    if is_v6(socket)? {
+        table::set_traffic_class(socket, tos)?;
+        // As for the time to live.
+        let _ = table::set_tos(socket, tos);
+        Ok(())
+    } else {
+        table::set_tos(socket, tos)
+    }
+}
+
+pub(crate) fn tos(socket: &SockRef<'_>) -> io::Result<u8> {
+    let tos = if is_v6(socket)? {
         table::traffic_class(socket)?
     } else {
         table::tos(socket)?
     };
-    Ok((class >> 2) as u8 & HIGHEST_DSCP)
+    Ok(tos as u8)
+}
+
+pub(crate) fn set_multicast_loop(socket: &SockRef<'_>, looped: bool) -> io::Result<()> {
+    if is_v6(socket)? {
+        socket.set_multicast_loop_v6(looped)?;
+        // As for the time to live.
+        let _ = socket.set_multicast_loop_v4(looped);
+        Ok(())
+    } else {
+        socket.set_multicast_loop_v4(looped)
+    }
+}
+
+pub(crate) fn multicast_loop(socket: &SockRef<'_>) -> io::Result<bool> {
+    if is_v6(socket)? {
+        socket.multicast_loop_v6()
+    } else {
+        socket.multicast_loop_v4()
+    }
+}
+
+pub(crate) fn set_multicast_ttl(socket: &SockRef<'_>, ttl: u32) -> io::Result<()> {
+    if is_v6(socket)? {
+        socket.set_multicast_hops_v6(ttl)?;
+        // As for the time to live.
+        let _ = socket.set_multicast_ttl_v4(ttl);
+        Ok(())
+    } else {
+        socket.set_multicast_ttl_v4(ttl)
+    }
+}
+
+pub(crate) fn multicast_ttl(socket: &SockRef<'_>) -> io::Result<u32> {
+    if is_v6(socket)? {
+        socket.multicast_hops_v6()
+    } else {
+        socket.multicast_ttl_v4()
+    }
 }
 
 pub(crate) fn set_keepalive(socket: &SockRef<'_>, keepalive: Option<Keepalive>) -> io::Result<()> {

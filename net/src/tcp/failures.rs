@@ -30,7 +30,7 @@ pub struct ConnectError {
 
 impl ConnectError {
     /// Puts failures together, of which there is at least one; a single one stays as it is.
-    pub(super) fn wrap(mut failures: Vec<(SocketAddr, io::Error)>) -> io::Error {
+    pub(crate) fn wrap(mut failures: Vec<(SocketAddr, io::Error)>) -> io::Error {
         match failures.len() {
             1 => failures.remove(0).1,
             _ => Self::new(failures).into(),

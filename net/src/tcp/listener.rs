@@ -223,7 +223,7 @@ pub struct BindError {
 }
 
 impl BindError {
-    pub(super) fn wrap(address: SocketAddr, cause: io::Error) -> io::Error {
+    pub(crate) fn wrap(address: SocketAddr, cause: io::Error) -> io::Error {
         io::Error::new(cause.kind(), Self { address, cause })
     }
 

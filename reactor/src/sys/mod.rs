@@ -11,6 +11,7 @@
 
 pub(crate) mod address;
 pub(crate) mod clock;
+pub mod datagram;
 pub(crate) mod devpoll;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) mod epoll;

@@ -1,0 +1,67 @@
+//! The operations of a socket, as the system has them: each is one attempt, which may say that it
+//! would block.
+//!
+//! A datagram that fills its space only in part says nothing of those behind it: so, unlike a
+//! stream's, no read here counts as having taken all there was.
+
+use super::Received;
+use crate::system::{self, Datagram, retry};
+use rustix::net::RecvFlags;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use windlass_reactor::Taken;
+
+pub(super) fn receive(socket: &UdpSocket, space: &mut [u8]) -> io::Result<Taken<Received>> {
+    let datagram = retry(|| system::receive_datagram(socket, space, RecvFlags::empty()))?;
+    Ok(Taken::Some(told(&datagram)))
+}
+
+pub(super) fn receive_from(
+    socket: &UdpSocket,
+    space: &mut [u8],
+) -> io::Result<Taken<(Received, SocketAddr)>> {
+    let datagram = retry(|| system::receive_datagram(socket, space, RecvFlags::empty()))?;
+    with_sender(&datagram)
+}
+
+pub(super) fn peek(socket: &UdpSocket, space: &mut [u8]) -> io::Result<Taken<Received>> {
+    let datagram = retry(|| system::receive_datagram(socket, space, RecvFlags::PEEK))?;
+    Ok(Taken::Some(told(&datagram)))
+}
+
+pub(super) fn peek_from(
+    socket: &UdpSocket,
+    space: &mut [u8],
+) -> io::Result<Taken<(Received, SocketAddr)>> {
+    let datagram = retry(|| system::receive_datagram(socket, space, RecvFlags::PEEK))?;
+    with_sender(&datagram)
+}
+
+pub(super) fn send(socket: &UdpSocket, bytes: &[u8]) -> io::Result<Taken<usize>> {
+    retry(|| socket.send(bytes)).map(Taken::Some)
+}
+
+pub(super) fn send_to(
+    socket: &UdpSocket,
+    bytes: &[u8],
+    address: SocketAddr,
+) -> io::Result<Taken<usize>> {
+    retry(|| socket.send_to(bytes, address)).map(Taken::Some)
+}
+
+fn told(datagram: &Datagram) -> Received {
+    Received {
+        length: datagram.length,
+        truncated: datagram.truncated,
+    }
+}
+
+fn with_sender(datagram: &Datagram) -> io::Result<Taken<(Received, SocketAddr)>> {
+    match datagram.from {
+        Some(from) => Ok(Taken::Some((told(datagram), from))),
+        None => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "a datagram came without the address of its sender; this is not a UDP socket",
+        )),
+    }
+}
