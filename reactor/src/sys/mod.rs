@@ -27,6 +27,8 @@ pub(crate) mod kqueue;
 pub(crate) mod pipe;
 pub(crate) mod poll;
 pub(crate) mod signal;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub mod sigpipe;
 pub mod tcp;
 
 use std::io;
