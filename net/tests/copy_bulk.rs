@@ -115,7 +115,14 @@ async fn stuck_in_bulk(
     from: &TcpStream,
     copying: &mut windlass_net::io::Copy<&TcpStream, &TcpStream>,
 ) -> Vec<u8> {
-    let bytes = pattern(64 << 20);
+    // Made of a piece again and again, whose length fits into no buffer evenly.
+    let piece = pattern(1_000_003);
+    let bytes = piece
+        .iter()
+        .copied()
+        .cycle()
+        .take(64 << 20)
+        .collect::<Vec<_>>();
     let mut sent = 0;
     let sending = async {
         while sent < bytes.len() {

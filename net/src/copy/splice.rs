@@ -18,14 +18,18 @@ use windlass_reactor::Direction;
 
 /// How many bytes are moved in one go, before the other tasks get their turn.
 const MOST_AT_ONCE: usize = 1 << 20;
-/// What comes in pieces smaller than this isn't bulk any more.
+/// What comes in pieces smaller than this isn't bulk any more,
 const LEAST_BULK: usize = 16 * 1024;
+/// when so many of them follow each other: now and then one comes between large ones.
+const MOST_LITTLE: u32 = 8;
 
 /// The bytes on their way in one direction.
 #[derive(Debug, Default)]
 pub(super) struct Splice {
     pipe: Option<Pipe>,
     moved: u64,
+    /// How many small pieces have come in a row.
+    little: u32,
 }
 
 /// Why moving within the kernel is over, for now or for good.
@@ -79,13 +83,26 @@ impl Splice {
             };
             let count = ready!(self.poll_fill(context, reader, pipe))?;
             ready!(self.poll_empty(context, writer))?;
-            if count < LEAST_BULK {
+            if self.is_over_after(count) {
                 return Poll::Ready(Ok(Stop::Little));
             }
             total += count;
         }
         context.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    /// Takes note of a piece that came, and says whether bulk is over, for all that is known.
+    fn is_over_after(&mut self, count: usize) -> bool {
+        self.little = match count {
+            LEAST_BULK.. => 0,
+            _ => self.little + 1,
+        };
+        let is_over = count == 0 || self.little == MOST_LITTLE;
+        if is_over {
+            self.little = 0;
+        }
+        is_over
     }
 
     /// Fills the pipe, and keeps it unless it is still empty.
