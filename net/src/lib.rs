@@ -13,10 +13,11 @@
 //!    and the options of all (`options/`).
 //! 4. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
 //!    threads of their own, or by a [`Resolver`] of yours (`resolve/`).
-//! 5. [`io`]: copying, in one direction or both (`copy/`).
+//! 5. [`io`]: copying, in one direction or both (`copy/`): through a buffer, or within the kernel.
 //! 6. The traits of other crates (`compat/`).
 //!
-//! What differs between systems is in two tables, `system.rs` and for options `options/table.rs`.
+//! What differs between systems is in three tables: `system.rs`, for options `options/table.rs`, and
+//! for copying within the kernel `copy/kernel.rs`.
 //! There is no unsafe code: system calls go through std, socket2, and rustix and the reactor crate
 //! where these stop.
 //!

@@ -201,7 +201,8 @@ fn an_idle_limit_holds_in_bulk() {
         let mut received = vec![0; bytes.len()];
         let reading = server.read_exact(&mut received);
         let (sent, read, ended) = join3(sending, reading, &mut copying).await;
-        (sent.unwrap(), read.unwrap());
+        sent.unwrap();
+        read.unwrap();
         assert_eq!(ended.unwrap_err().kind(), ErrorKind::TimedOut);
         assert_eq!(copying.moved(), (bytes.len() as u64, 0));
         assert!(received == bytes);
@@ -280,7 +281,8 @@ fn small_messages_follow_bulk() {
                 let mut received = vec![0; bytes.len()];
                 let (sent, read) =
                     join(client.write_all(&bytes), server.read_exact(&mut received)).await;
-                (sent.unwrap(), read.unwrap());
+                sent.unwrap();
+                read.unwrap();
                 assert!(received == bytes);
                 for _ in 0..20 {
                     server.write_all(b"and").await.unwrap();
