@@ -16,8 +16,9 @@ use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll, ready};
 use windlass_reactor::Direction;
 
-/// How many bytes are moved in one go, before the other tasks get their turn.
-const MOST_AT_ONCE: usize = 1 << 20;
+/// How many bytes are moved in one go, before the other tasks get their turn: most of a millisecond's
+/// work. With a quarter of this, eight connections at once cost a third more processor time a byte.
+const MOST_AT_ONCE: usize = 4 << 20;
 /// What comes in pieces smaller than this isn't bulk any more,
 const LEAST_BULK: usize = 16 * 1024;
 /// when so many of them follow each other: now and then one comes between large ones.
