@@ -116,13 +116,7 @@ async fn stuck_in_bulk(
     copying: &mut windlass_net::io::Copy<&TcpStream, &TcpStream>,
 ) -> Vec<u8> {
     // Made of a piece again and again, whose length fits into no buffer evenly.
-    let piece = pattern(1_000_003);
-    let bytes = piece
-        .iter()
-        .copied()
-        .cycle()
-        .take(64 << 20)
-        .collect::<Vec<_>>();
+    let bytes = pattern(1_000_003).repeat(64);
     let mut sent = 0;
     let sending = async {
         while sent < bytes.len() {
