@@ -2,4 +2,6 @@
 
 #[cfg(feature = "futures-io")]
 pub use crate::compat::FuturesIo;
-pub use crate::copy::{Copy, CopyBidirectional, CopyFrom, CopyTo, copy, copy_bidirectional};
+pub use crate::copy::{
+    Copy, CopyBidirectional, CopyFrom, CopyTo, KernelEnd, copy, copy_bidirectional,
+};

@@ -15,11 +15,11 @@
 //!    and the options of all (`options/`).
 //! 5. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
 //!    threads of their own, or by a [`Resolver`] of yours (`resolve/`).
-//! 6. [`io`]: copying, in one direction or both (`copy/`).
+//! 6. [`io`]: copying, in one direction or both (`copy/`): through a buffer, or within the kernel.
 //! 7. The traits of other crates (`compat/`).
 //!
-//! What differs between systems is in three tables: `system.rs`, for options `options/table.rs`, and
-//! for batches of datagrams `udp/system/`.
+//! What differs between systems is in four tables: `system.rs`, for options `options/table.rs`, for
+//! batches of datagrams `udp/system/`, and for copying within the kernel `copy/kernel.rs`.
 //! There is no unsafe code: system calls go through std, socket2, and rustix and the reactor crate
 //! where these stop.
 //!

@@ -13,7 +13,8 @@ use windlass_reactor::time::{Sleep, sleep};
 /// from `a` to `b`, and from `b` to `a`.
 ///
 /// When one side has ended, the other is told by shutting its write direction down, and what it
-/// still has to say is copied on. While a direction waits for its reader it holds no buffer.
+/// still has to say is copied on. While a direction waits for its reader it holds no buffer. Bytes in
+/// bulk are moved as by [`copy`](super::copy()).
 ///
 /// ```no_run
 /// # async fn example(client: windlass_net::TcpStream) -> std::io::Result<()> {
@@ -37,8 +38,8 @@ use windlass_reactor::time::{Sleep, sleep};
 ///
 /// # Cancel safety
 ///
-/// Bytes that were read and not written, which is at most 64 KiB a direction while its writer is
-/// blocked, are lost when it is dropped; and it can be awaited through `&mut`, so as not to drop it.
+/// As for [`copy`](super::copy()): what was read and not written is lost when it is dropped, unless
+/// [`take_unwritten`](CopyBidirectional::take_unwritten) hands it back before.
 pub fn copy_bidirectional<A, B>(a: A, b: B) -> CopyBidirectional<A, B>
 where
     A: CopyFrom + CopyTo,
@@ -80,6 +81,18 @@ impl<A, B> CopyBidirectional<A, B> {
     /// Returns how many bytes went from `a` to `b`, and from `b` to `a`, so far.
     pub fn moved(&self) -> (u64, u64) {
         (self.there.moved(), self.back.moved())
+    }
+
+    /// Takes the bytes that were read and not yet written: first those from `a` that are for `b`,
+    /// then those from `b` that are for `a`. As [`Copy::take_unwritten`](super::Copy::take_unwritten).
+    ///
+    /// # Errors
+    ///
+    /// As there; what is left in either direction is lost then.
+    pub fn take_unwritten(&mut self) -> io::Result<(Vec<u8>, Vec<u8>)> {
+        let there = self.there.take_unwritten();
+        let back = self.back.take_unwritten();
+        Ok((there?, back?))
     }
 }
 

@@ -67,6 +67,17 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// Takes bytes that were read in another way.
+    pub(super) fn from_vec(bytes: Vec<u8>) -> Self {
+        let end = bytes.len();
+        let bytes = bytes.into();
+        Self {
+            bytes,
+            start: 0,
+            end,
+        }
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }

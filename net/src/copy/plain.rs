@@ -4,6 +4,7 @@
 //! 2. Nothing is kept but what couldn't be written at once.
 //! 3. Before a read is waited for, what was written is flushed: the peer may wait for it.
 //! 4. After some rounds the other tasks get their turn.
+//! 5. A writer that fails leaves what it has not taken kept.
 
 use super::buffer::{Kept, Lent};
 use super::{CopyFrom, CopyTo};
@@ -12,6 +13,8 @@ use std::task::{Context, Poll, ready};
 
 /// How many buffers are filled in one go.
 const MOST_ROUNDS: usize = 4;
+/// After how many full buffers in a row bytes come in bulk.
+const BULK: u32 = 2;
 
 /// The bytes on their way in one direction.
 #[derive(Debug, Default)]
@@ -19,6 +22,17 @@ pub(super) struct Plain {
     kept: Option<Kept>,
     moved: u64,
     needs_flush: bool,
+    /// How many reads in a row have filled the buffer.
+    full: u32,
+}
+
+/// Why moving through a buffer is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The reader has ended.
+    End,
+    /// Bytes come in bulk.
+    Bulk,
 }
 
 impl Plain {
@@ -27,15 +41,36 @@ impl Plain {
         self.moved
     }
 
-    /// Moves bytes until `reader` says that it has ended, and flushes what was written.
-    pub(super) fn poll_to_end(
+    /// Takes the bytes that were read and not written.
+    pub(super) fn take_unwritten(&mut self) -> Vec<u8> {
+        let kept = self.kept.take();
+        kept.map_or(Vec::new(), |kept| kept.bytes().into())
+    }
+
+    /// Begins, or begins again, with bytes that were read in another way.
+    pub(super) fn begin_with(&mut self, bytes: Vec<u8>) {
+        debug_assert!(self.kept.is_none());
+        self.full = 0;
+        if !bytes.is_empty() {
+            self.kept = Some(Kept::from_vec(bytes));
+        }
+    }
+
+    /// Moves bytes until `reader` says that it has ended, or, if that is asked for, until they come
+    /// in bulk; flushes what was written.
+    pub(super) fn poll_until(
         &mut self,
         context: &mut Context<'_>,
         reader: &mut impl CopyFrom,
         writer: &mut impl CopyTo,
-    ) -> Poll<io::Result<()>> {
+        asks_for_bulk: bool,
+    ) -> Poll<io::Result<Stop>> {
         ready!(self.poll_write_kept(context, writer))?;
         for _ in 0..MOST_ROUNDS {
+            if asks_for_bulk && self.full >= BULK {
+                ready!(self.poll_flush(context, writer))?;
+                return Poll::Ready(Ok(Stop::Bulk));
+            }
             // It goes back when this round is over: neither a wait nor another copy, which a
             // reader or writer may be about, finds it taken.
             let mut lent = Lent::take();
@@ -47,8 +82,14 @@ impl Plain {
                 }
             };
             if count == 0 {
-                return self.poll_flush(context, writer);
+                ready!(self.poll_flush(context, writer))?;
+                return Poll::Ready(Ok(Stop::End));
             }
+            self.full = if count == lent.space().len() {
+                self.full.saturating_add(1)
+            } else {
+                0
+            };
             ready!(self.poll_write(context, writer, lent, count))?;
         }
         context.waker().wake_by_ref();
@@ -67,10 +108,9 @@ impl Plain {
         while written < count {
             match self.poll_write_some(context, writer, &lent.space()[written..count]) {
                 Poll::Ready(Ok(more)) => written += more,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => {
+                stopped => {
                     self.kept = Some(lent.keep(written, count));
-                    return Poll::Pending;
+                    return stopped.map_ok(drop);
                 }
             }
         }
@@ -89,10 +129,9 @@ impl Plain {
         while !kept.bytes().is_empty() {
             match self.poll_write_some(context, writer, kept.bytes()) {
                 Poll::Ready(Ok(more)) => kept.advance(more),
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => {
+                stopped => {
                     self.kept = Some(kept);
-                    return Poll::Pending;
+                    return stopped.map_ok(drop);
                 }
             }
         }

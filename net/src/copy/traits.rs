@@ -3,7 +3,9 @@
 use crate::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, TcpStream, WriteHalf};
 use std::io;
 use std::net::Shutdown;
+use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll};
+use windlass_reactor::Direction;
 
 /// Something that bytes are copied from: our streams and halves, references to them, and what you
 /// implement it for. For the readers of futures-io there is `FuturesIo`.
@@ -15,6 +17,14 @@ pub trait CopyFrom {
     /// Those of the reader; copying ends with them.
     fn poll_read(&mut self, context: &mut Context<'_>, space: &mut [u8])
     -> Poll<io::Result<usize>>;
+
+    /// Returns the stream that bytes may be taken from past `poll_read`, within the kernel: when
+    /// many come, and the writer has such an end, too, that is faster.
+    ///
+    /// There is none unless you say so, and then nothing may be kept back before it.
+    fn kernel_end(&self) -> Option<KernelEnd<'_>> {
+        None
+    }
 }
 
 /// Something that bytes are copied to; else as [`CopyFrom`].
@@ -39,6 +49,62 @@ pub trait CopyTo {
     ///
     /// Those of the writer; copying ends with them.
     fn poll_close(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Returns the stream that bytes may be put into past `poll_write`, within the kernel, when all
+    /// has been flushed; as [`CopyFrom::kernel_end`].
+    fn kernel_end(&self) -> Option<KernelEnd<'_>> {
+        None
+    }
+}
+
+/// A stream that bytes may be moved from and to within the kernel.
+///
+/// A reader or writer of yours that only adds something to a stream, such as a name, has the one of the stream:
+///
+/// ```
+/// use std::io;
+/// use std::task::{Context, Poll};
+/// use windlass_net::TcpStream;
+/// use windlass_net::io::{CopyFrom, KernelEnd};
+///
+/// struct Named {
+///     name: String,
+///     stream: TcpStream,
+/// }
+///
+/// impl CopyFrom for Named {
+///     fn poll_read(
+///         &mut self,
+///         context: &mut Context<'_>,
+///         space: &mut [u8],
+///     ) -> Poll<io::Result<usize>> {
+///         self.stream.poll_read(context, space)
+///     }
+///
+///     fn kernel_end(&self) -> Option<KernelEnd<'_>> {
+///         Some(KernelEnd::from(&self.stream))
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct KernelEnd<'a>(&'a TcpStream);
+
+impl<'a> From<&'a TcpStream> for KernelEnd<'a> {
+    fn from(stream: &'a TcpStream) -> Self {
+        Self(stream)
+    }
+}
+
+impl KernelEnd<'_> {
+    /// Runs an operation on the descriptor once it may succeed.
+    pub(super) fn poll_on<R>(
+        self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        operation: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.0.poll_on_socket(context, direction, operation)
+    }
 }
 
 macro_rules! copy_from {
@@ -50,6 +116,10 @@ macro_rules! copy_from {
                 space: &mut [u8],
             ) -> Poll<io::Result<usize>> {
                 AsRef::<TcpStream>::as_ref(self).poll_read(context, space)
+            }
+
+            fn kernel_end(&self) -> Option<KernelEnd<'_>> {
+                Some(KernelEnd(AsRef::<TcpStream>::as_ref(self)))
             }
         }
     )*};
@@ -73,6 +143,10 @@ macro_rules! copy_to {
             fn poll_close(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(AsRef::<TcpStream>::as_ref(self).shutdown(Shutdown::Write))
             }
+
+            fn kernel_end(&self) -> Option<KernelEnd<'_>> {
+                Some(KernelEnd(AsRef::<TcpStream>::as_ref(self)))
+            }
         }
     )*};
 }
@@ -88,6 +162,10 @@ impl<T: CopyFrom + ?Sized> CopyFrom for &mut T {
     ) -> Poll<io::Result<usize>> {
         (**self).poll_read(context, space)
     }
+
+    fn kernel_end(&self) -> Option<KernelEnd<'_>> {
+        (**self).kernel_end()
+    }
 }
 
 impl<T: CopyTo + ?Sized> CopyTo for &mut T {
@@ -101,5 +179,9 @@ impl<T: CopyTo + ?Sized> CopyTo for &mut T {
 
     fn poll_close(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         (**self).poll_close(context)
+    }
+
+    fn kernel_end(&self) -> Option<KernelEnd<'_>> {
+        (**self).kernel_end()
     }
 }

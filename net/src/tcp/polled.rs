@@ -2,8 +2,9 @@
 
 use super::stream::TcpStream;
 use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll};
-use windlass_reactor::Direction;
+use windlass_reactor::{Direction, Taken};
 
 impl TcpStream {
     /// As [`read`](TcpStream::read), for those who write futures by hand. Of several tasks that
@@ -93,5 +94,18 @@ impl TcpStream {
     /// As for [`readable`](TcpStream::readable).
     pub fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.inner.poll_writable(context)
+    }
+
+    /// Runs an operation that leaves the descriptor as it is, and says nothing of what is left,
+    /// once it may succeed.
+    pub(crate) fn poll_on_socket<R>(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        mut operation: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.inner.poll_io_with(context, direction, |socket| {
+            operation(socket.stream_fd()).map(Taken::Some)
+        })
     }
 }

@@ -31,6 +31,8 @@ pub mod lock;
 pub(crate) mod pipe;
 pub(crate) mod poll;
 pub(crate) mod signal;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub mod sigpipe;
 pub mod tcp;
 
 use std::io;

@@ -1,0 +1,100 @@
+//! Moving bytes in one direction, in the way that is best at the time.
+//!
+//! 1. It begins with a buffer, which is best for small messages.
+//! 2. When buffers are filled one after the other, and both ends can, it goes on within the kernel.
+//! 3. It goes back to the buffer when little comes, and for every end: the buffer's way alone says
+//!    that the reader has ended.
+//! 4. Where there is no pipe, or the system won't have these ends, it goes back, too, with what the
+//!    pipe held; it doesn't try again.
+
+use super::kernel::may_splice;
+use super::plain::{self, Plain};
+use super::splice::{self, Splice};
+use super::{CopyFrom, CopyTo};
+use std::io;
+use std::task::{Context, Poll, ready};
+
+/// The bytes on their way in one direction.
+#[derive(Debug, Default)]
+pub(super) struct Moving {
+    plain: Plain,
+    splice: Splice,
+    way: Way,
+}
+
+/// How bytes are moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Way {
+    /// Through a buffer.
+    #[default]
+    Plain,
+    /// Within the kernel.
+    Splice,
+    /// Through a buffer, whatever comes.
+    OnlyPlain,
+}
+
+impl Moving {
+    /// Returns how many bytes were written.
+    pub(super) fn moved(&self) -> u64 {
+        self.plain.moved() + self.splice.moved()
+    }
+
+    /// Takes the bytes that were read and not written.
+    pub(super) fn take_unwritten(&mut self) -> io::Result<Vec<u8>> {
+        // Only the way that it goes has some: it is left with nothing kept.
+        match self.way {
+            Way::Splice => self.splice.take_unwritten(),
+            Way::Plain | Way::OnlyPlain => Ok(self.plain.take_unwritten()),
+        }
+    }
+
+    /// Moves bytes until `reader` says that it has ended, and flushes what was written.
+    pub(super) fn poll_to_end(
+        &mut self,
+        context: &mut Context<'_>,
+        reader: &mut impl CopyFrom,
+        writer: &mut impl CopyTo,
+    ) -> Poll<io::Result<()>> {
+        if self.way == Way::Splice {
+            ready!(self.poll_splice(context, reader, writer))?;
+        }
+        let asks_for_bulk = self.way == Way::Plain
+            && reader.kernel_end().is_some()
+            && writer.kernel_end().is_some();
+        let stop = self
+            .plain
+            .poll_until(context, reader, writer, asks_for_bulk);
+        if ready!(stop)? == plain::Stop::End {
+            return Poll::Ready(Ok(()));
+        }
+        self.way = if may_splice() {
+            Way::Splice
+        } else {
+            Way::OnlyPlain
+        };
+        // The next poll goes on that way: so nothing goes back and forth within one.
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Moves bytes within the kernel until the buffer's way is to be gone.
+    fn poll_splice(
+        &mut self,
+        context: &mut Context<'_>,
+        reader: &impl CopyFrom,
+        writer: &impl CopyTo,
+    ) -> Poll<io::Result<()>> {
+        let stop = match (reader.kernel_end(), writer.kernel_end()) {
+            (Some(from), Some(to)) => ready!(self.splice.poll_bulk(context, from, to))?,
+            _ => splice::Stop::Unsupported,
+        };
+        let unwritten = self.splice.take_unwritten()?;
+        self.plain.begin_with(unwritten);
+        self.way = match stop {
+            splice::Stop::Little => Way::Plain,
+            splice::Stop::NoPipe | splice::Stop::Unsupported => Way::OnlyPlain,
+        };
+        Poll::Ready(Ok(()))
+    }
+}

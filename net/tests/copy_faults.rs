@@ -1,0 +1,108 @@
+//! Copying in bulk where the system won't have it: it goes on through a buffer, and nothing is lost.
+
+mod common;
+
+use common::{MOMENT, pair, pattern, reset, run};
+use futures::future::join3;
+use std::io::ErrorKind;
+use windlass_net::Shutdown;
+use windlass_net::io::copy;
+use windlass_reactor::signal::{Signal, SignalKind};
+use windlass_reactor::time::timeout;
+
+/// Says whether there is an strace here that may trace.
+fn can_trace() -> bool {
+    let works = std::process::Command::new("strace")
+        .args(["-f", "-o", "/dev/null", "true"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !works {
+        eprintln!("skipped: there is no strace here, or it may not trace");
+    }
+    works
+}
+
+/// Runs the test `name` of this binary with system calls that fail as `fault` says, and checks that
+/// it passes, and that a call has failed.
+fn passes_despite(fault: &str, name: &str) {
+    let log = std::env::temp_dir().join(format!("windlass-{name}-{}", std::process::id()));
+    let inject = format!("inject={fault}");
+    let call = format!("trace={}", fault.split(':').next().unwrap());
+    let log_name = log.to_str().unwrap();
+    let program = [
+        "strace", "-f", "-qq", "-e", &call, "-e", &inject, "-o", log_name,
+    ];
+    let output = common::in_child(&program, name);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{fault}: {told}");
+    let calls = std::fs::read_to_string(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    assert!(calls.contains("INJECTED"), "{fault}: no call has failed");
+}
+
+/// F10: whichever call is refused, for good or once, with bytes in the pipe or without.
+#[test]
+fn what_is_refused_is_done_through_a_buffer() {
+    if !common::is_child() {
+        if can_trace() {
+            let name = "what_is_refused_is_done_through_a_buffer";
+            for fault in [
+                "splice:error=EINVAL:when=1+",
+                "splice:error=EINVAL:when=2",
+                "splice:error=EINVAL:when=3",
+                "splice:error=EINVAL:when=6",
+                "splice:error=ENOSYS:when=1+",
+                "splice:error=EINTR:when=2+2",
+                // A shortage of descriptors; and a size that can't be told.
+                "pipe2:error=EMFILE:when=1+",
+                "fcntl:error=EPERM:when=1+",
+            ] {
+                passes_despite(fault, name);
+            }
+        }
+        return;
+    }
+    run(async {
+        let ((from, a), (b, to)) = (pair().await, pair().await);
+        let bytes = pattern(8 << 20);
+        let sending = async {
+            from.write_all(&bytes).await.unwrap();
+            from.shutdown(Shutdown::Write).unwrap();
+        };
+        let mut received = vec![0; bytes.len()];
+        let reading = to.read_exact(&mut received);
+        let ((), copied, read) = join3(sending, copy(&a, &b), reading).await;
+        assert_eq!(copied.unwrap(), bytes.len() as u64);
+        read.unwrap();
+        assert!(received == bytes);
+    });
+}
+
+/// E19: splice(2) can't leave the signal out, so it isn't used where somebody would hear of it.
+#[test]
+fn no_signal_is_raised_where_one_would_be_heard() {
+    if !common::is_child() {
+        return common::assert_passes_in_child("no_signal_is_raised_where_one_would_be_heard");
+    }
+    const BROKEN_PIPE: SignalKind = SignalKind::from_raw(13);
+    run(async {
+        let mut signals = Signal::new(BROKEN_PIPE).unwrap();
+        let ((from, a), (b, to)) = (pair().await, pair().await);
+        let mut copying = copy(&a, &b);
+        let bytes = vec![7; 1 << 20];
+        let sending = async { while timeout(MOMENT * 4, from.write_all(&bytes)).await.is_ok() {} };
+        futures::select_biased! {
+            ended = futures::FutureExt::fuse(&mut copying) => panic!("{ended:?}"),
+            () = futures::FutureExt::fuse(Box::pin(sending)) => {}
+        }
+        reset(to);
+        let _reset = (&mut copying).await.unwrap_err();
+        // What is left meets a connection that is over.
+        let error = (&mut copying).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        assert!(
+            timeout(MOMENT, signals.recv()).await.is_err(),
+            "SIGPIPE was raised"
+        );
+    });
+}
