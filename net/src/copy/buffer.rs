@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 /// Large enough that a system call costs little a byte.
-const SIZE: usize = 64 * 1024;
+pub(super) const SIZE: usize = 64 * 1024;
 /// What is left over, if it is no more than this, moves to a piece of its own size.
 const SMALL: usize = SIZE / 4;
 

@@ -30,8 +30,6 @@ enum Way {
     Plain,
     /// Within the kernel.
     Splice,
-    /// Through a buffer, whatever comes.
-    OnlyPlain,
 }
 
 impl Moving {
@@ -45,11 +43,12 @@ impl Moving {
         // Only the way that it goes has some: it is left with nothing kept.
         match self.way {
             Way::Splice => self.splice.take_unwritten(),
-            Way::Plain | Way::OnlyPlain => Ok(self.plain.take_unwritten()),
+            Way::Plain => Ok(self.plain.take_unwritten()),
         }
     }
 
     /// Moves bytes until `reader` says that it has ended, and flushes what was written.
+    #[inline]
     pub(super) fn poll_to_end(
         &mut self,
         context: &mut Context<'_>,
@@ -59,26 +58,29 @@ impl Moving {
         if self.way == Way::Splice {
             ready!(self.poll_splice(context, reader, writer))?;
         }
-        let asks_for_bulk = self.way == Way::Plain
-            && reader.kernel_end().is_some()
-            && writer.kernel_end().is_some();
-        let stop = self
-            .plain
-            .poll_until(context, reader, writer, asks_for_bulk);
-        if ready!(stop)? == plain::Stop::End {
-            return Poll::Ready(Ok(()));
+        match ready!(self.plain.poll_until(context, reader, writer))? {
+            plain::Stop::End => Poll::Ready(Ok(())),
+            plain::Stop::Bulk => {
+                self.go_over(reader, writer);
+                // The next poll goes on that way: so nothing goes back and forth within one.
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
         }
-        self.way = if may_splice() {
-            Way::Splice
+    }
+
+    /// Has bytes moved within the kernel, if both ends can, and if that harms nobody.
+    #[cold]
+    fn go_over(&mut self, reader: &impl CopyFrom, writer: &impl CopyTo) {
+        if reader.kernel_end().is_some() && writer.kernel_end().is_some() && may_splice() {
+            self.way = Way::Splice;
         } else {
-            Way::OnlyPlain
-        };
-        // The next poll goes on that way: so nothing goes back and forth within one.
-        context.waker().wake_by_ref();
-        Poll::Pending
+            self.plain.ignore_bulk();
+        }
     }
 
     /// Moves bytes within the kernel until the buffer's way is to be gone.
+    #[inline(never)]
     fn poll_splice(
         &mut self,
         context: &mut Context<'_>,
@@ -91,10 +93,10 @@ impl Moving {
         };
         let unwritten = self.splice.take_unwritten()?;
         self.plain.begin_with(unwritten);
-        self.way = match stop {
-            splice::Stop::Little => Way::Plain,
-            splice::Stop::NoPipe | splice::Stop::Unsupported => Way::OnlyPlain,
-        };
+        self.way = Way::Plain;
+        if stop != splice::Stop::Little {
+            self.plain.ignore_bulk();
+        }
         Poll::Ready(Ok(()))
     }
 }

@@ -139,6 +139,7 @@ impl OneWay {
         self.moving.take_unwritten()
     }
 
+    #[inline]
     pub(super) fn poll(
         &mut self,
         context: &mut Context<'_>,

@@ -6,7 +6,7 @@
 //! 4. After some rounds the other tasks get their turn.
 //! 5. A writer that fails leaves what it has not taken kept.
 
-use super::buffer::{Kept, Lent};
+use super::buffer::{Kept, Lent, SIZE};
 use super::{CopyFrom, CopyTo};
 use std::io;
 use std::task::{Context, Poll, ready};
@@ -24,6 +24,7 @@ pub(super) struct Plain {
     needs_flush: bool,
     /// How many reads in a row have filled the buffer.
     full: u32,
+    ignores_bulk: bool,
 }
 
 /// Why moving through a buffer is over.
@@ -56,20 +57,28 @@ impl Plain {
         }
     }
 
-    /// Moves bytes until `reader` says that it has ended, or, if that is asked for, until they come
-    /// in bulk; flushes what was written.
+    /// Never says again that bytes come in bulk.
+    pub(super) fn ignore_bulk(&mut self) {
+        self.ignores_bulk = true;
+        self.full = 0;
+    }
+
+    /// Moves bytes until `reader` says that it has ended, or until they come in bulk; flushes what
+    /// was written.
     pub(super) fn poll_until(
         &mut self,
         context: &mut Context<'_>,
         reader: &mut impl CopyFrom,
         writer: &mut impl CopyTo,
-        asks_for_bulk: bool,
     ) -> Poll<io::Result<Stop>> {
         ready!(self.poll_write_kept(context, writer))?;
         for _ in 0..MOST_ROUNDS {
-            if asks_for_bulk && self.full >= BULK {
-                ready!(self.poll_flush(context, writer))?;
-                return Poll::Ready(Ok(Stop::Bulk));
+            if self.full >= BULK {
+                if !self.ignores_bulk {
+                    ready!(self.poll_flush(context, writer))?;
+                    return Poll::Ready(Ok(Stop::Bulk));
+                }
+                self.full = 0;
             }
             // It goes back when this round is over: neither a wait nor another copy, which a
             // reader or writer may be about, finds it taken.
@@ -85,11 +94,7 @@ impl Plain {
                 ready!(self.poll_flush(context, writer))?;
                 return Poll::Ready(Ok(Stop::End));
             }
-            self.full = if count == lent.space().len() {
-                self.full.saturating_add(1)
-            } else {
-                0
-            };
+            self.full = if count == SIZE { self.full + 1 } else { 0 };
             ready!(self.poll_write(context, writer, lent, count))?;
         }
         context.waker().wake_by_ref();
