@@ -156,6 +156,16 @@ fn a_wake_by_another_thread_while_the_worker_runs_is_no_call() {
     );
 }
 
+/// Fails unless looks at I/O came by the time that passed: one every some rounds, the fewer the
+/// slower the machine is at the moment, but never one for each.
+#[track_caller]
+fn assert_by_time(looks: i64, rounds: i64) {
+    assert!(
+        looks <= rounds / 2,
+        "{looks} looks at I/O in {rounds} rounds"
+    );
+}
+
 #[test]
 fn a_spawn_is_no_call() {
     let rounds = (1_000, 51_000);
@@ -172,8 +182,7 @@ fn a_spawn_is_no_call() {
         |_, _| (),
         |calls| {
             assert_none(calls.besides(&[WAITS, MEMORY]));
-            let looks = calls.of(WAITS);
-            assert!(looks <= 50_000 / 10, "{looks} looks at I/O");
+            assert_by_time(calls.of(WAITS), 50_000);
         },
     );
 }
@@ -208,8 +217,7 @@ fn a_sleep_is_no_call() {
         |_, _| (),
         |calls| {
             assert_none(calls.besides(&[WAITS, MEMORY]));
-            let looks = calls.of(WAITS);
-            assert!(looks <= 50_000 / 10, "{looks} looks at I/O");
+            assert_by_time(calls.of(WAITS), 50_000);
         },
     );
 }
