@@ -4,14 +4,13 @@
 use crate::pinned::Pinned;
 use crate::queue::{Line, Own, Put};
 use crate::runtime::{Scheduler, Shared};
-use crate::task::{JoinHandle, Runnable, Tick};
+use crate::task::{JoinHandle, Runnable};
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Whoever enters a context takes it out again, so that there is nothing to drop when the thread
 /// ends; a thread-local that need not be dropped is reached without a look whether it has been.
@@ -26,48 +25,6 @@ pub(crate) struct Context {
     pub(crate) shared: Arc<Shared>,
     /// The queues, if this thread is a worker. A guest only spawns.
     pub(crate) queues: Option<Queues>,
-}
-
-/// A task to run, by the queue that it came from and goes back to when it yields.
-pub(crate) enum Next {
-    /// A task of the runtime.
-    Anywhere(Runnable),
-    /// A task of this thread.
-    Pinned(Runnable),
-}
-
-impl Next {
-    /// Notes that the task is about to be run.
-    #[inline(always)]
-    pub(crate) fn note_poll(&self, now: Tick) {
-        match self {
-            Self::Anywhere(task) | Self::Pinned(task) => task.note_poll(now),
-        }
-    }
-
-    /// Runs the task, and measures how long that takes; returns it if it has yielded.
-    #[inline(never)]
-    pub(crate) fn run_timed(self) -> (Option<Self>, Duration) {
-        match self {
-            Self::Anywhere(task) => {
-                let (again, took) = task.run_timed();
-                (again.map(Self::Anywhere), took)
-            }
-            Self::Pinned(task) => {
-                let (again, took) = task.run_timed();
-                (again.map(Self::Pinned), took)
-            }
-        }
-    }
-
-    /// Runs the task; returns it if it has yielded.
-    #[inline(always)]
-    pub(crate) fn run(self) -> Option<Self> {
-        match self {
-            Self::Anywhere(runnable) => runnable.run().map(Self::Anywhere),
-            Self::Pinned(runnable) => runnable.run().map(Self::Pinned),
-        }
-    }
 }
 
 /// The queues of one worker, to which no other thread adds.
@@ -94,15 +51,15 @@ impl Queues {
 
     /// Takes the next task, from the two queues in turn.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<Next> {
+    pub(crate) fn pop(&mut self) -> Option<Runnable> {
         if self.pinned_ready.is_empty() {
-            return self.ready.pop().map(Next::Anywhere);
+            return self.ready.pop();
         }
         self.pinned_is_next = !self.pinned_is_next || self.ready.is_empty();
         if self.pinned_is_next {
-            self.pinned_ready.pop().map(Next::Pinned)
+            self.pinned_ready.pop()
         } else {
-            self.ready.pop().map(Next::Anywhere)
+            self.ready.pop()
         }
     }
 
@@ -112,16 +69,30 @@ impl Queues {
     }
 
     /// Says whether no task is ready here.
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.pinned_ready.is_empty() && self.ready.is_empty()
     }
 
     /// Puts a task that yielded behind the others.
-    pub(crate) fn push(&mut self, next: Next) {
-        match next {
-            Next::Anywhere(runnable) => self.ready.push_back(runnable),
-            Next::Pinned(runnable) => self.pinned_ready.push(runnable),
+    #[inline(always)]
+    pub(crate) fn push_back(&mut self, yielded: Runnable) {
+        if yielded.is_bound() {
+            self.pinned_ready.push(yielded);
+        } else {
+            self.ready.push_back(yielded);
         }
+    }
+
+    /// Puts a task that yielded behind the others and takes the next, which is the same one if
+    /// there are no others.
+    #[inline(always)]
+    pub(crate) fn exchange(&mut self, yielded: Runnable) -> Option<Runnable> {
+        if self.pinned_ready.is_empty() && !yielded.is_bound() {
+            return self.ready.exchange(yielded);
+        }
+        self.push_back(yielded);
+        self.pop()
     }
 }
 
@@ -174,7 +145,7 @@ pub(crate) fn with_queues<R>(look: impl FnOnce(&mut Queues) -> R) -> R {
 #[allow(clippy::extra_unused_type_parameters, clippy::redundant_closure)]
 #[allow(clippy::redundant_closure_for_method_calls)]
 #[inline(always)]
-pub(crate) fn pop<Caller>() -> Option<Next> {
+pub(crate) fn pop<Caller>() -> Option<Runnable> {
     with_queues(|queues| queues.pop())
 }
 

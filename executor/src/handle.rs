@@ -3,7 +3,7 @@
 use crate::context;
 use crate::pinned::{Pinned, ToThread};
 use crate::runtime::{INHERITED, Scheduler, Shared, refuse_inherited};
-use crate::task::{self, Id, JoinHandle, Runnable, Schedule, Task};
+use crate::task::{self, Id, JoinHandle, PINNED, Runnable, Schedule, Task};
 use futures_task::{FutureObj, LocalFutureObj, LocalSpawn, Spawn};
 use std::fmt;
 use std::future::Future;
@@ -267,7 +267,7 @@ impl LocalHandle {
         let scheduler = wrap(ToThread(self.pinned.clone()));
         let (task, runnable, handle) =
             task::new_local(future, scheduler.clone(), Id::next(), spawned_at);
-        match self.pinned.tasks.insert(0, task) {
+        match self.pinned.tasks.insert(PINNED, task) {
             Ok(()) => scheduler.schedule(runnable),
             Err(refused) => drop((runnable, refused)),
         }

@@ -13,7 +13,7 @@ use crate::sync::Mutex;
 use crate::task::{List, Listed, Runnable, Schedule, Task};
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use windlass_reactor::Process;
 
@@ -22,8 +22,9 @@ pub(crate) struct Pinned {
     pub(crate) tasks: List,
     /// Tasks that were woken by other threads.
     inbox: Mutex<VecDeque<Runnable>>,
-    /// The inbox has something, so that looking takes no lock. Written under its lock.
-    has_mail: AtomicBool,
+    /// Not 0 if the inbox has something, so that looking takes no lock. Written under its lock. A
+    /// number, so that it can be looked at together with another one.
+    mail: AtomicUsize,
     /// The worker that the thread is at the moment, if it is one.
     host: Mutex<Option<(Weak<Shared>, usize)>>,
     /// The place that goes with it, whose tasks run here meanwhile.
@@ -39,7 +40,7 @@ impl Pinned {
         Arc::new(Self {
             tasks: List::default(),
             inbox: Mutex::default(),
-            has_mail: AtomicBool::new(false),
+            mail: AtomicUsize::new(0),
             host: Mutex::default(),
             place: Mutex::default(),
             place_address: AtomicUsize::new(0),
@@ -83,18 +84,20 @@ impl Pinned {
         self.place_address.load(Ordering::Relaxed) == Arc::as_ptr(place) as usize
     }
 
-    pub(crate) fn has_mail(&self) -> bool {
-        self.has_mail.load(Ordering::SeqCst)
+    /// Says whether something came in: 0 if not.
+    #[inline(always)]
+    pub(crate) fn mail(&self) -> usize {
+        self.mail.load(Ordering::SeqCst)
     }
 
     /// Takes the first of what came in, and moves up to `more` others to `queue`.
     pub(crate) fn take_mail(&self, more: usize, queue: &mut Line<Runnable>) -> Option<Runnable> {
-        if !self.has_mail() {
+        if self.mail() == 0 {
             return None;
         }
         let mut inbox = self.inbox.lock();
         // Before anything is taken: what comes in later says so again.
-        self.has_mail.store(false, Ordering::SeqCst);
+        self.mail.store(0, Ordering::SeqCst);
         let first = inbox.pop_front();
         let part = more.min(inbox.len());
         queue.extend(inbox.drain(..part));
@@ -104,7 +107,7 @@ impl Pinned {
             is_left |= place.take_mail(more.max(1), queue);
         }
         if is_left {
-            self.has_mail.store(true, Ordering::SeqCst);
+            self.mail.store(1, Ordering::SeqCst);
         }
         // If there was none, those of the place may be all that there is.
         first.or_else(|| queue.pop())
@@ -115,21 +118,21 @@ impl Pinned {
         if !runnables.is_empty() {
             let mut inbox = self.inbox.lock();
             inbox.extend(runnables);
-            self.has_mail.store(true, Ordering::SeqCst);
+            self.mail.store(1, Ordering::SeqCst);
         }
     }
 
     fn send(&self, runnable: Runnable) {
         let mut inbox = self.inbox.lock();
         inbox.push_back(runnable);
-        self.has_mail.store(true, Ordering::SeqCst);
+        self.mail.store(1, Ordering::SeqCst);
         drop(inbox);
         self.wake_host();
     }
 
     /// Has the thread look into its inbox and into that of its place.
     pub(crate) fn ring(&self) {
-        self.has_mail.store(true, Ordering::SeqCst);
+        self.mail.store(1, Ordering::SeqCst);
         self.wake_host();
     }
 

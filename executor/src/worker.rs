@@ -1,6 +1,6 @@
 //! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
 
-use crate::context::{self, Next};
+use crate::context;
 use crate::idle::{Sleep, Woken};
 use crate::metrics::Counters;
 use crate::pace::Pace;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use windlass_reactor::Reactor;
 use windlass_reactor::budget::Budget;
 
-/// How many tasks a worker runs before it looks at its goal.
-const BATCH: usize = 61;
+/// How many tasks a worker runs before it looks at its goal, at least, if there are so many.
+const BATCH: u32 = 61;
 /// How many tasks a worker with none of its own takes from the shared queue at once, at the most.
 const LARGEST_PART: usize = 128;
 /// How many it takes when it has some.
@@ -55,16 +55,20 @@ pub(crate) struct Worker {
     is_alone: bool,
     /// There is a watch, which is to be shown what the worker runs.
     is_watched: bool,
+    /// There are other workers, or a watch.
+    is_observed: bool,
     /// Somebody wants to know when the worker sleeps.
     is_sleep_told: bool,
-    /// How often it has begun to run something; wraps around.
-    polls: usize,
     reactor: Reactor,
     /// What a task may do in one poll.
     budget: Budget,
     pace: Pace,
-    /// How many tasks may be run before the next look at the clock, to see whether I/O is due.
+    /// How many tasks are run from one look at the clock, to see whether I/O is due, to the next.
+    grant: u32,
+    /// How many of them are left, but for one.
     granted: u32,
+    /// How many have been run since the goal was looked at, until the last look at the clock.
+    ran: u32,
     /// It was woken by somebody or began by itself to search, and has not found work since: see
     /// `idle`.
     is_searching: bool,
@@ -86,7 +90,6 @@ impl Worker {
         let lane = shared.lanes[index].clone();
         Self {
             sleep: shared.idle.sleep_of(index),
-            polls: lane.polls() / 2,
             lane,
             queue: shared.queue.clone(),
             post: shared.posts[index].clone(),
@@ -95,6 +98,7 @@ impl Worker {
             is_timed: shared.is_timed,
             is_alone: shared.workers.len() == 1,
             is_watched: shared.watch.is_some(),
+            is_observed: shared.workers.len() > 1 || shared.watch.is_some(),
             is_sleep_told: shared.hooks.watch_sleep(),
             budget: shared.budget,
             shared,
@@ -102,7 +106,9 @@ impl Worker {
             pinned,
             reactor,
             pace: Pace::new(),
+            grant: 2,
             granted: 1,
+            ran: 0,
             is_searching: false,
             own_is_next: false,
             shared_is_next: false,
@@ -113,7 +119,7 @@ impl Worker {
     pub(crate) fn into_reactor(mut self) -> Reactor {
         // A panic of the goal may have come in the middle of a search.
         self.end_search();
-        self.lane.end_polls(self.polls);
+        self.lane.end_polls();
         self.reactor
     }
 
@@ -125,8 +131,11 @@ impl Worker {
 
     fn run_tasks<G: Goal>(&mut self, goal: &mut G) -> G::Output {
         self.show_up();
+        let mut nothing_left = true;
         loop {
-            if goal.is_due() {
+            let is_its_turn = nothing_left || self.ran >= BATCH;
+            if is_its_turn && goal.is_due() {
+                self.ran = 0;
                 self.begin_poll();
                 self.post.run_root();
                 if let Some(output) = goal.check() {
@@ -134,7 +143,7 @@ impl Worker {
                     return output;
                 }
             }
-            let nothing_left = if self.is_timed {
+            nothing_left = if self.is_timed {
                 self.run_timed_batch::<G>()
             } else {
                 self.run_batch::<G, false>()
@@ -145,11 +154,12 @@ impl Worker {
         }
     }
 
-    /// Runs up to [`BATCH`] tasks; returns whether there are no more.
+    /// Runs tasks until the clock has been looked at, after as many as `pace` grants; returns whether
+    /// there are no more.
     #[inline(always)]
     fn run_batch<G, const IS_TIMED: bool>(&mut self) -> bool {
         let mut kept = None;
-        for left in (0..BATCH).rev() {
+        loop {
             let next = match kept {
                 None => self.next_task::<G>(),
                 kept => kept,
@@ -164,11 +174,10 @@ impl Worker {
             } else {
                 task.run()
             };
-            self.granted = match self.granted.checked_sub(1) {
-                Some(granted) => granted,
-                None => self.look_at_clock(),
-            };
-            if left == 0 {
+            let (granted, is_used_up) = self.granted.overflowing_sub(1);
+            self.granted = granted;
+            if is_used_up {
+                self.look_at_clock();
                 // None is kept in hand, as the goal may take its time.
                 if let Some(yielded) = yielded {
                     Self::put_back(yielded);
@@ -177,10 +186,9 @@ impl Worker {
             }
             kept = match yielded {
                 None => None,
-                Some(yielded) => self.keep_or_put_back(yielded),
+                Some(yielded) => self.exchange(yielded),
             };
         }
-        false
     }
 
     /// As [`run_batch`](Self::run_batch), where it is measured how long polls take. Apart from that,
@@ -191,24 +199,32 @@ impl Worker {
     }
 
     /// Runs a task and measures how long that takes.
-    fn run_timed(&self, task: Next) -> Option<Next> {
+    fn run_timed(&self, task: Runnable) -> Option<Runnable> {
         let (yielded, took) = task.run_timed();
         self.counters.busy_nanoseconds.add(took.as_nanos() as u64);
         yielded
     }
 
-    fn put_back(yielded: Next) {
-        context::with_queues(|queues| queues.push(yielded));
+    fn put_back(yielded: Runnable) {
+        context::with_queues(|queues| queues.push_back(yielded));
     }
 
     /// Does what is due before a task is run.
     #[inline(always)]
-    fn prepare(&mut self, task: &Next) {
+    fn prepare(&mut self, task: &Runnable) {
+        if self.is_observed {
+            self.prepare_for_others(task);
+        }
+        self.begin_poll();
+    }
+
+    /// Has other workers, and the watch, see what they need to.
+    #[inline(always)]
+    fn prepare_for_others(&mut self, task: &Runnable) {
         self.end_search();
         if !self.is_alone {
             self.offer_what_is_left();
         }
-        self.begin_poll();
         if self.is_watched {
             self.post.run(task);
         }
@@ -216,8 +232,7 @@ impl Worker {
 
     #[inline(always)]
     fn begin_poll(&mut self) {
-        self.polls = self.polls.wrapping_add(1);
-        self.lane.begin_poll(self.polls);
+        self.lane.begin_poll();
         self.budget.begin_poll();
     }
 
@@ -225,16 +240,16 @@ impl Worker {
     #[inline]
     fn show_up(&mut self) {
         if let Some(watch) = &self.shared.watch {
-            self.polls = self.polls.wrapping_add(1);
-            self.lane.begin_poll(self.polls);
+            self.lane.begin_poll();
             watch.rouse();
         }
     }
 
-    /// Looks at I/O if it is due. Returns how many tasks are to be run but for one before it may be
-    /// again. A task that has yielded is not queued yet: it goes behind those that I/O wakes.
+    /// Looks at I/O if it is due, and finds out after how many tasks it may be again. A task that has
+    /// yielded is not queued yet: it goes behind those that I/O wakes.
     #[inline(never)]
-    fn look_at_clock(&mut self) -> u32 {
+    fn look_at_clock(&mut self) {
+        self.ran = self.ran.saturating_add(self.grant);
         let now = Instant::now();
         self.look_at_io_if_due(now);
         self.tick = Tick::now();
@@ -242,7 +257,15 @@ impl Worker {
         if self.is_alone {
             self.counters.queue.store(ready, Relaxed);
         }
-        self.pace.grant(now, ready) - 1
+        let grant = self.pace.grant(now, ready);
+        self.set_grant(grant);
+    }
+
+    /// Has the clock be looked at by the last of so many tasks, of which there must be one.
+    #[inline(always)]
+    fn set_grant(&mut self, grant: u32) {
+        self.grant = grant;
+        self.granted = grant - 1;
     }
 
     fn look_at_io_if_due(&mut self, now: Instant) {
@@ -257,20 +280,21 @@ impl Worker {
         }
     }
 
-    /// Queues a task that has yielded, unless it is the only one, to be run again at once.
-    #[inline(never)]
-    fn keep_or_put_back(&mut self, yielded: Next) -> Option<Next> {
-        if !self.has_mail() && context::with_queues(|queues| queues.is_empty()) {
-            return Some(yielded);
+    /// Queues a task that has yielded and takes the next one, which is the same if there are no
+    /// others; takes none if it may be the turn of what came from elsewhere.
+    #[inline(always)]
+    fn exchange(&mut self, yielded: Runnable) -> Option<Runnable> {
+        if self.has_mail() {
+            Self::put_back(yielded);
+            return None;
         }
-        Self::put_back(yielded);
-        None
+        context::with_queues(|queues| queues.exchange(yielded))
     }
 
     /// Finds the next task: among its own, or among what came from elsewhere, in turn; or else
     /// among those of others.
     #[inline(always)]
-    fn next_task<G>(&mut self) -> Option<Next> {
+    fn next_task<G>(&mut self) -> Option<Runnable> {
         if !self.has_mail() {
             let own = context::pop::<G>();
             if own.is_some() || self.is_alone {
@@ -283,11 +307,12 @@ impl Worker {
     /// Says whether other threads have left something for this one to run.
     #[inline(always)]
     fn has_mail(&self) -> bool {
-        !self.queue.is_empty() | self.pinned.has_mail()
+        // As numbers, so that both together take one branch.
+        (self.queue.len() | self.pinned.mail()) != 0
     }
 
     #[inline(never)]
-    fn next_from_elsewhere(&mut self) -> Option<Next> {
+    fn next_from_elsewhere(&mut self) -> Option<Runnable> {
         if std::mem::take(&mut self.own_is_next) {
             let own = context::pop::<Self>();
             if own.is_some() {
@@ -303,7 +328,7 @@ impl Worker {
     }
 
     /// Takes from what was sent to this thread, and from the shared queue, in turn.
-    fn take_mail(&mut self) -> Option<Next> {
+    fn take_mail(&mut self) -> Option<Runnable> {
         self.shared_is_next = !self.shared_is_next;
         if self.shared_is_next {
             self.take_shared().or_else(|| self.take_own_mail())
@@ -313,17 +338,17 @@ impl Worker {
     }
 
     /// Takes what other threads have sent to this one: all, if it has nothing else to do.
-    fn take_own_mail(&self) -> Option<Next> {
+    fn take_own_mail(&self) -> Option<Runnable> {
         context::with_queues(|queues| {
             let more = if queues.is_empty() { usize::MAX } else { 0 };
             let mail = self.pinned.take_mail(more, &mut queues.pinned_ready);
-            mail.map(Next::Pinned)
+            mail
         })
     }
 
     /// Takes from the shared queue: its share, if it has nothing else to do; or else little, so
     /// that what it takes does not wait behind its own queue while others could run it.
-    fn take_shared(&self) -> Option<Next> {
+    fn take_shared(&self) -> Option<Runnable> {
         let workers = self.shared.workers.len();
         context::with_queues(|queues| {
             let is_idle = queues.is_empty();
@@ -338,12 +363,12 @@ impl Worker {
             };
             let keep = |runnable| queues.ready.push_back(runnable);
             let taken = self.queue.take(part, keep);
-            taken.map(Next::Anywhere)
+            taken
         })
     }
 
     /// Takes half of what another worker has.
-    fn steal(&mut self) -> Option<Next> {
+    fn steal(&mut self) -> Option<Runnable> {
         if !self.is_alone && !self.is_searching {
             self.is_searching = self.shared.idle.begin_search();
         }
@@ -364,7 +389,7 @@ impl Worker {
                 if let Some((stolen, count)) = stolen {
                     self.counters.steals.add(1);
                     self.counters.stolen_tasks.add(count);
-                    return Some(Next::Anywhere(stolen));
+                    return Some(stolen);
                 }
             }
         }
@@ -403,7 +428,7 @@ impl Worker {
             self.is_searching = false;
             self.shared.idle.end_search();
         }
-        self.lane.end_polls(self.polls);
+        self.lane.end_polls();
         self.shared.idle.begin_sleep(&self.sleep);
         // Whatever came before the worker counted as a sleeper has woken nobody: it must be seen
         // here. Its own queues are empty, as only this thread fills them.
@@ -419,7 +444,7 @@ impl Worker {
             self.tick = Tick::now();
             self.pace.restart();
             // The clock is looked at by the second task that is ready: most turns wake one.
-            self.granted = 1;
+            self.set_grant(2);
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
         self.show_up();

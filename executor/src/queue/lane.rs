@@ -193,16 +193,20 @@ impl<T: Pointer> Lane<T> {
         moved
     }
 
-    /// Notes how often the worker has begun to run something, and that it is at it. For the
-    /// worker alone.
+    /// Notes that the worker begins to run something. For the worker alone.
     #[inline(always)]
-    pub(crate) fn begin_poll(&self, number: usize) {
-        self.polls.0.store(2 * number + 1, Ordering::Relaxed);
+    pub(crate) fn begin_poll(&self) {
+        let polls = self.polls.0.load(Ordering::Relaxed);
+        self.polls
+            .0
+            .store((polls | 1).wrapping_add(2), Ordering::Relaxed);
     }
 
-    /// Notes that the worker runs nothing, after so many. For the worker alone.
-    pub(crate) fn end_polls(&self, number: usize) {
-        self.polls.0.store(2 * number, Ordering::Relaxed);
+    /// Notes that the worker runs nothing now. For the worker alone.
+    #[inline(always)]
+    pub(crate) fn end_polls(&self) {
+        let polls = self.polls.0.load(Ordering::Relaxed);
+        self.polls.0.store(polls & !1, Ordering::Relaxed);
     }
 
     /// Returns how often the worker has begun to run something, twice that, and 1 if it is at it.

@@ -39,6 +39,22 @@ impl<T> Line<T> {
         popped
     }
 
+    /// Adds an element and takes the one in front, which is the same if there are no others.
+    #[inline(always)]
+    pub(crate) fn exchange(&mut self, element: T) -> T {
+        let Some(first) = self.first.take() else {
+            return element;
+        };
+        self.first = match self.rest.pop_front() {
+            None => Some(element),
+            next => {
+                self.rest.push_back(element);
+                next
+            }
+        };
+        first
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.rest.len()
@@ -80,7 +96,12 @@ mod tests {
         line.push(4);
         let popped: Vec<_> = std::iter::from_fn(|| line.pop()).collect();
         assert_eq!(popped, [1, 2, 3, 4]);
-        line.push(5);
+        assert_eq!(line.exchange(5), 5);
+        line.push(6);
+        assert_eq!(line.exchange(7), 6);
+        line.push(8);
+        assert_eq!(line.exchange(5), 7);
+        assert_eq!(line.pop(), Some(8));
         assert_eq!(line.into_iter().collect::<Vec<_>>(), [5]);
     }
 }

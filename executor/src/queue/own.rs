@@ -58,6 +58,20 @@ impl<T: Pointer> Own<T> {
         }
     }
 
+    /// Adds a task behind all others and takes the one to run next, which is the same if there are
+    /// no others.
+    #[inline(always)]
+    pub(crate) fn exchange(&mut self, element: T) -> Option<T> {
+        if self.is_alone {
+            return Some(self.line.exchange(element));
+        }
+        if self.owner.is_empty() {
+            return Some(element);
+        }
+        self.owner.push_back(element);
+        self.owner.pop()
+    }
+
     /// Takes the task to run next.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<T> {

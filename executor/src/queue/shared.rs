@@ -73,15 +73,17 @@ impl<T> SharedQueue<T> {
         self.added.load(Ordering::Relaxed)
     }
 
-    /// Returns how many tasks there seem to be.
+    /// Returns how many tasks there seem to be. That there are none is exact for a thread that goes
+    /// to sleep: see `idle`.
+    #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        self.length.load(Ordering::Relaxed)
+        self.length.load(Ordering::Acquire)
     }
 
-    /// Says whether there seems to be no task. Exact for a thread that goes to sleep: see `idle`.
-    #[inline]
+    /// Says whether there seems to be no task, as exactly.
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.length.load(Ordering::Acquire) == 0
+        self.len() == 0
     }
 
     /// Takes tasks from the front: as many as `part` says of how many there are.

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::cell::Header;
 use super::reference::Reference;
-use super::{Id, Name, Origin, PLACED, Sight, Task};
+use super::{Id, Name, Origin, PINNED, PLACED, Sight, Task};
 use crate::sync::Mutex;
 
 /// Owns the tasks of a runtime or of a thread, so that they can be ended.
@@ -51,7 +51,7 @@ impl<'a> Listed<'a> {
 
     /// Returns the number that the task was put in with.
     pub(crate) fn list(self) -> u16 {
-        self.0.header().list.load(Relaxed) & !PLACED
+        self.0.header().list.load(Relaxed) & !(PLACED | PINNED)
     }
 }
 

@@ -104,6 +104,9 @@ pub(crate) type Name = Cow<'static, str>;
 /// A part of the number of a list, which says that its tasks were placed on a worker.
 pub(crate) const PLACED: u16 = 1 << 15;
 
+/// A part of the number of a list, which says that its tasks stay on a thread.
+pub(crate) const PINNED: u16 = 1 << 14;
+
 /// Makes a task: the owner's side, the right to poll it for the first time, and the handle to join
 /// it.
 pub(crate) fn new<F, S>(

@@ -5,9 +5,9 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::PLACED;
 use super::reference::Reference;
 use super::state::ToClaimed;
+use super::{PINNED, PLACED};
 use crate::queue::Pointer;
 
 /// The right to poll a task once; at most one exists for each task.
@@ -23,9 +23,15 @@ impl Runnable {
         self.0.header().list.load(Relaxed) & PLACED != 0
     }
 
+    /// Says whether the task stays where it is: on this thread, or on a worker.
+    #[inline(always)]
+    pub(crate) fn is_bound(&self) -> bool {
+        self.0.header().list.load(Relaxed) & (PLACED | PINNED) != 0
+    }
+
     /// Returns the number of the list that the task is in.
     pub(crate) fn list(&self) -> usize {
-        usize::from(self.0.header().list.load(Relaxed) & !PLACED)
+        usize::from(self.0.header().list.load(Relaxed) & !(PLACED | PINNED))
     }
 
     /// Polls the future once, or drops it if the task was aborted.

@@ -2,10 +2,9 @@
 
 use super::stall::{Culprit, StalledTask};
 use crate::block::Root;
-use crate::context::Next;
 use crate::pinned::Pinned;
 use crate::sync::Mutex;
-use crate::task::{Id, Name, Shown};
+use crate::task::{Id, Name, Runnable, Shown};
 use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -46,10 +45,8 @@ impl Post {
 
     /// The worker is about to run a task.
     #[inline(always)]
-    pub(crate) fn run(&self, next: &Next) {
-        match next {
-            Next::Anywhere(task) | Next::Pinned(task) => self.runs.show(task),
-        }
+    pub(crate) fn run(&self, task: &Runnable) {
+        self.runs.show(task);
     }
 
     /// The worker is about to poll the future of `block_on`.
