@@ -341,8 +341,7 @@ impl Worker {
     fn take_own_mail(&self) -> Option<Runnable> {
         context::with_queues(|queues| {
             let more = if queues.is_empty() { usize::MAX } else { 0 };
-            let mail = self.pinned.take_mail(more, &mut queues.pinned_ready);
-            mail
+            self.pinned.take_mail(more, &mut queues.pinned_ready)
         })
     }
 
@@ -362,8 +361,7 @@ impl Worker {
                 part.min(room)
             };
             let keep = |runnable| queues.ready.push_back(runnable);
-            let taken = self.queue.take(part, keep);
-            taken
+            self.queue.take(part, keep)
         })
     }
 
