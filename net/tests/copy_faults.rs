@@ -9,6 +9,7 @@ use windlass_net::Shutdown;
 use windlass_net::io::copy;
 use windlass_reactor::signal::{Signal, SignalKind};
 use windlass_reactor::time::timeout;
+use windlass_reactor::{Backend, Poller};
 
 /// Says whether there is an strace here that may trace.
 fn can_trace() -> bool {
@@ -20,6 +21,11 @@ fn can_trace() -> bool {
         eprintln!("skipped: there is no strace here, or it may not trace");
     }
     works
+}
+
+/// Returns the back end that is used here.
+fn backend() -> Backend {
+    Poller::new().unwrap().backend()
 }
 
 /// Runs the test `name` of this binary with system calls that fail as `fault` says, and checks that
@@ -57,6 +63,11 @@ fn what_is_refused_is_done_through_a_buffer() {
                 "pipe2:error=EMFILE:when=1+",
                 "fcntl:error=EPERM:when=1+",
             ] {
+                // The back ends of other systems, and what emulates them, need this call themselves.
+                if fault.starts_with("fcntl") && backend() != Backend::Epoll {
+                    eprintln!("skipped on {}: {fault}", backend());
+                    continue;
+                }
                 passes_despite(fault, name);
             }
         }
