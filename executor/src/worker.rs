@@ -9,6 +9,7 @@ use crate::queue::{Lane, SharedQueue};
 use crate::runtime::Shared;
 use crate::task::{Runnable, Tick};
 use crate::watch::Post;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -120,13 +121,18 @@ impl Worker {
     /// Runs tasks until the goal is reached. The thread has entered the context of this worker and
     /// its reactor.
     pub(crate) fn run<G: Goal>(&mut self, goal: &mut G) -> G::Output {
-        self.budget.scope(|| self.run_tasks(goal))
+        self.budget.scope(|| self.run_tasks(goal, true))
     }
 
-    fn run_tasks<G: Goal>(&mut self, goal: &mut G) -> G::Output {
+    /// As [`run`](Self::run), where the goal has had its turn just now, so that that of tasks is next.
+    pub(crate) fn run_on<G: Goal>(&mut self, goal: &mut G) -> G::Output {
+        self.budget.scope(|| self.run_tasks(goal, false))
+    }
+
+    fn run_tasks<G: Goal>(&mut self, goal: &mut G, mut goal_is_next: bool) -> G::Output {
         self.show_up();
         loop {
-            if goal.is_due() {
+            if mem::replace(&mut goal_is_next, true) && goal.is_due() {
                 self.begin_poll();
                 self.post.run_root();
                 if let Some(output) = goal.check() {
@@ -288,7 +294,7 @@ impl Worker {
 
     #[inline(never)]
     fn next_from_elsewhere(&mut self) -> Option<Next> {
-        if std::mem::take(&mut self.own_is_next) {
+        if mem::take(&mut self.own_is_next) {
             let own = context::pop::<Self>();
             if own.is_some() {
                 return own;
