@@ -35,6 +35,13 @@ pub(crate) fn entered() -> Option<Arc<Shared>> {
         .flatten()
 }
 
+/// Counts a poll on this thread that has used up its budget, for the reactor that it has entered.
+pub(crate) fn note_budget_used_up() {
+    if let Some(reactor) = entered() {
+        reactor.turns().note_budget_used_up();
+    }
+}
+
 /// Reads the clock that timers of this thread go by.
 #[inline]
 pub(crate) fn now() -> Moment {
