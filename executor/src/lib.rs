@@ -33,6 +33,7 @@ mod context;
 mod drain;
 mod dump;
 mod handle;
+mod help;
 mod idle;
 mod join_set;
 mod metrics;

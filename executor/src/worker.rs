@@ -1,6 +1,7 @@
 //! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
 
 use crate::context::{self, Next};
+use crate::help::{Help, NAP};
 use crate::idle::{Sleep, Woken};
 use crate::metrics::Counters;
 use crate::pace::Pace;
@@ -75,6 +76,8 @@ pub(crate) struct Worker {
     shared_is_next: bool,
     /// Where the search among the other workers begins.
     next_victim: usize,
+    /// What it has come for, if it was to help others.
+    help: Option<Help>,
 }
 
 impl Worker {
@@ -108,6 +111,7 @@ impl Worker {
             own_is_next: false,
             shared_is_next: false,
             next_victim: index,
+            help: None,
         }
     }
 
@@ -409,6 +413,9 @@ impl Worker {
             self.is_searching = false;
             self.shared.idle.end_search();
         }
+        if self.help.is_some() && self.nap(goal) {
+            return;
+        }
         self.lane.end_polls(self.polls);
         self.shared.idle.begin_sleep(&self.sleep);
         // Whatever came before the worker counted as a sleeper has woken nobody: it must be seen
@@ -428,10 +435,38 @@ impl Worker {
             self.granted = 1;
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
+        if self.is_searching {
+            self.help = Some(Help::begin(Instant::now(), self.polls));
+        }
         self.show_up();
         if is_needed {
             self.go_on(is_work_seen);
         }
+    }
+
+    /// Waits for a moment, if all that it came to help with was short: rule 8 of `idle`. Returns
+    /// whether there may be something to do.
+    #[inline(never)]
+    fn nap<G: Goal>(&mut self, goal: &G) -> bool {
+        let was_short = |help: Help| help.was_short(Instant::now(), self.polls);
+        if !self.help.take().is_some_and(was_short) {
+            return false;
+        }
+        self.lane.end_polls(self.polls);
+        self.shared.idle.begin_nap(&self.sleep);
+        let is_needed = goal.is_due() || self.has_mail() || self.is_search_needed();
+        if !is_needed {
+            self.turn(Some(NAP));
+            self.pace.restart();
+            self.granted = 1;
+        }
+        self.shared.idle.end_nap(&self.sleep);
+        // What its own I/O has brought is no help to others.
+        if !self.queue.is_empty() || self.is_search_needed() {
+            self.help = Some(Help::begin(Instant::now(), self.polls));
+        }
+        self.show_up();
+        true
     }
 
     /// Does what is due for a worker that was about to sleep, but is needed.
