@@ -36,7 +36,7 @@
 pub use windlass_executor::{
     AbortHandle, Builder, CancellationToken, Cancelled, CancelledOwned, Culprit, Drain, DrainGuard,
     DropGuard, Dump, Endpoint, Handle, Id, JoinError, JoinHandle, JoinSet, LocalHandle, Metrics,
-    Runtime, SpawnError, Stall, StalledTask, TaskBuilder, TaskLocal, TaskLocalError,
+    RootView, Runtime, SpawnError, Stall, StalledTask, TaskBuilder, TaskLocal, TaskLocalError,
     TaskLocalFuture, TaskPanic, TaskState, TaskView, Tracked, WaitingFor, WorkerMetrics, YieldNow,
     block_in_place, block_on, spawn, spawn_blocking, spawn_local, spawn_on, try_spawn, yield_now,
 };

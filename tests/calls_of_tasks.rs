@@ -14,7 +14,7 @@ use std::time::Duration;
 use support::LIMIT;
 use support::child;
 use support::trace::{MEMORY, SLACK, WAITS, assert_none, compare, run};
-use windlass::time::timeout;
+use windlass::time::{sleep, timeout};
 use windlass::{Runtime, spawn, yield_now};
 
 #[test]
@@ -218,6 +218,31 @@ fn a_sleep_is_no_call() {
         |calls| {
             assert_none(calls.besides(&[WAITS, MEMORY]));
             assert_by_time(calls.of(WAITS), 50_000);
+        },
+    );
+}
+
+// Whoever is woken by its own worker is polled next, so that there is nobody to notify.
+#[test]
+fn a_sleep_of_the_root_future_is_one_wait() {
+    let rounds = (20, 520);
+    compare(
+        "a_sleep_of_the_root_future_is_one_wait",
+        rounds,
+        |rounds| {
+            let sleeps = async {
+                for _ in 0..rounds {
+                    sleep(Duration::from_micros(300)).await;
+                }
+            };
+            windlass::block_on(async { timeout(LIMIT, sleeps).await.expect("it takes too long") });
+        },
+        |_, _| (),
+        |calls| {
+            assert_none(calls.besides(&[WAITS, MEMORY]));
+            // A thread that is held up on its way into the wait has none to make any more.
+            let waits = calls.of(WAITS);
+            assert!(waits <= 500 + SLACK, "{waits} waits for 500 sleeps");
         },
     );
 }

@@ -7,21 +7,19 @@
 use crate::context::{self, Context, Queues};
 use crate::pinned::{self, Pinned};
 use crate::queue::Own;
-use crate::runtime::{Runtime, Shared};
+use crate::runtime::Shared;
 use crate::task::Runnable;
 use crate::wait::wait;
 use crate::watch::Tenant;
 use crate::worker::{Goal, Worker};
-use std::cell::RefCell;
 use std::future::Future;
-use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{self, Poll, Wake, Waker};
 use std::thread;
-use windlass_reactor::{Handle as ReactorHandle, Reactor};
+use windlass_reactor::{Handle as ReactorHandle, Reactor, late};
 
 /// The index of the worker that is whoever calls `block_on`.
 const SEAT: usize = 0;
@@ -32,7 +30,7 @@ pub(crate) struct Seat {
     /// The own queue, which is empty.
     ready: Own<Runnable>,
     /// The waker of the last root future, to be used again once nobody else has it.
-    root: Arc<Root>,
+    pub(crate) root: Arc<Root>,
 }
 
 impl Seat {
@@ -43,76 +41,6 @@ impl Seat {
             root: Arc::new(Root::new(Weak::new())),
         }
     }
-}
-
-/// Runs `future` on this thread until it is done, and the tasks that are spawned meanwhile.
-///
-/// It uses a runtime of one worker that each thread has for this. Tasks that are not done when it
-/// returns go on with the next call on the same thread; they are dropped when the thread ends.
-///
-/// Inside a task, or inside another `block_on`, it works as well, but holds the thread up: the
-/// tasks of the outer call wait until it returns, and what it spawns is dropped then. What waits
-/// on the reactor of this thread waits elsewhere meanwhile; the `block_on` of another crate can't
-/// see to that, so that a timer inside of it would wait for the thread that waits for the timer.
-///
-/// A child process that was forked on this thread makes a runtime of its own for it.
-///
-/// In the destructors of thread-locals, too, what it spawns is dropped when it returns.
-///
-/// # Examples
-///
-/// ```
-/// assert_eq!(windlass_executor::block_on(async { 1 + 1 }), 2);
-/// ```
-///
-/// # Panics
-///
-/// If `future` does; and if an environment variable asks for a back end that is unknown, or that
-/// this system doesn't have. [`Runtime::builder`] returns that as an error.
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    thread_local! {
-        /// The runtime of this thread, while it isn't in use.
-        static OWN: RefCell<Option<Runtime>> = const { RefCell::new(None) };
-    }
-    if context::is_entered() {
-        return step_aside(|| run_in(new_runtime(), future).0);
-    }
-    let own = OWN.try_with(RefCell::take).ok().flatten();
-    // Dropped, that of the parent is left alone.
-    let own = own.filter(|own| !own.handle().shared.is_inherited());
-    let own = own.or_else(new_runtime);
-    let (result, own) = run_in(own, future);
-    // Where thread-locals are being destroyed, it ends here.
-    let _ = OWN.try_with(|place| place.replace(own));
-    result
-}
-
-/// Makes a runtime for one call, or for all of one thread; `None` if the system can't, as when the
-/// process is out of descriptors.
-///
-/// # Panics
-///
-/// If the environment asks for what there is not. That will not pass, and it is better said here
-/// than by the first spawn.
-fn new_runtime() -> Option<Runtime> {
-    match Runtime::builder().workers(1).build() {
-        Ok(runtime) => Some(runtime),
-        Err(error) => match error.kind() {
-            ErrorKind::InvalidInput | ErrorKind::Unsupported => {
-                panic!("block_on can't make a reactor: {error}")
-            }
-            _ => None,
-        },
-    }
-}
-
-/// Runs `future` in `runtime`; or by itself, and without any spawn, if there is none.
-fn run_in<F: Future>(runtime: Option<Runtime>, future: F) -> (F::Output, Option<Runtime>) {
-    let result = match &runtime {
-        Some(runtime) => sit_or_visit(&runtime.handle().shared, future),
-        None => wait(future),
-    };
-    (result, runtime)
 }
 
 /// Runs `future` on this thread until it is done; see [`Runtime::block_on`].
@@ -126,7 +54,7 @@ pub(crate) fn block_on_runtime<F: Future>(shared: &Arc<Shared>, future: F) -> F:
     }
 }
 
-fn sit_or_visit<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
+pub(crate) fn sit_or_visit<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
     let seat = shared.seat.lock().take();
     match seat {
         Some(seat) => sit(shared, seat, future),
@@ -152,69 +80,105 @@ fn visit<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
 }
 
 /// Runs `future`, and tasks, as the worker in the seat.
-fn sit<F: Future>(shared: &Arc<Shared>, seat: Seat, future: F) -> F::Output {
-    let pinned = pinned::of_this_thread(shared);
-    pinned.arrive(shared, SEAT);
-    let Seat {
-        reactor,
-        ready,
-        root,
-    } = seat;
-    let root = if Arc::strong_count(&root) == 1 && root.shared.strong_count() > 0 {
-        root
-    } else {
-        Arc::new(Root::new(Arc::downgrade(shared)))
-    };
-    root.is_woken.store(true, Ordering::Relaxed);
-    if shared.watch.is_some() {
-        shared.posts[SEAT].settle(Tenant {
-            pinned: Arc::downgrade(&pinned),
-            root: Arc::downgrade(&root),
-        });
+fn sit<F: Future>(shared: &Arc<Shared>, mut seat: Seat, future: F) -> F::Output {
+    if Arc::strong_count(&seat.root) > 1 || seat.root.shared.strong_count() == 0 {
+        seat.root = Arc::new(Root::new(Arc::downgrade(shared)));
     }
-    reactor.attach();
-    let handle = reactor.handle().clone();
-    let mut worker = Worker::new(shared.clone(), SEAT, pinned.clone(), reactor);
-    let context = Context {
-        shared: shared.clone(),
-        queues: Some(Queues::new(ready, pinned.clone())),
-    };
-    let (result, context) = context::enter(context, || {
-        handle.enter(|| contain(|| run_and_drop(&mut worker, future, &root)))
-    });
-    pinned.leave();
-    if shared.watch.is_some() {
-        shared.posts[SEAT].settle(Tenant::default());
-    }
-    let queues = context.queues.expect("a worker has queues");
-    let ready = hand_over(shared, &pinned, queues);
-    pinned::close_if_unlisted(&pinned);
-    let mut reactor = worker.into_reactor();
-    reactor.detach();
-    *shared.seat.lock() = Some(Seat {
-        reactor,
-        ready,
-        root,
+    seat.root.expect_poll();
+    let mut seated = Seated::sit_down(shared, seat);
+    let result = contain(|| {
+        let future = pin!(future);
+        seated.run(future)
     });
     // The seat is free for the next whatever the future did.
+    seated.stand_up();
     match result {
         Ok(Ok(output)) => output,
         Ok(Err(panic)) | Err(panic) => resume_unwind(panic),
     }
 }
 
-/// Has `worker` run until `future` is done, and drops it. Its panics may come from either.
-fn run_and_drop<F: Future>(
-    worker: &mut Worker,
-    future: F,
-    root: &Arc<Root>,
-) -> thread::Result<F::Output> {
-    let future = pin!(future);
-    let mut goal = RootFuture::new(future, root);
-    contain(|| worker.run(&mut goal))
+/// A thread that is the worker in the seat, until it stands up.
+pub(crate) struct Seated {
+    shared: Arc<Shared>,
+    pinned: Arc<Pinned>,
+    root: Arc<Root>,
+    worker: Worker,
+    /// What the thread had entered before.
+    outer_context: Option<Context>,
+    outer_reactor: Option<ReactorHandle>,
 }
 
-fn contain<R>(code: impl FnOnce() -> R) -> thread::Result<R> {
+impl Seated {
+    pub(crate) fn sit_down(shared: &Arc<Shared>, seat: Seat) -> Self {
+        let pinned = pinned::of_this_thread(shared);
+        pinned.arrive(shared, SEAT);
+        let Seat {
+            reactor,
+            ready,
+            root,
+        } = seat;
+        shared.posts[SEAT].settle(Tenant {
+            pinned: Arc::downgrade(&pinned),
+            root: Arc::downgrade(&root),
+        });
+        reactor.attach();
+        let handle = reactor.handle().clone();
+        let worker = Worker::new(shared.clone(), SEAT, pinned.clone(), reactor);
+        let context = Context {
+            shared: shared.clone(),
+            queues: Some(Queues::new(ready, pinned.clone())),
+        };
+        Self {
+            shared: shared.clone(),
+            pinned,
+            root,
+            worker,
+            outer_context: context::replace(Some(context)),
+            outer_reactor: late::replace_current(Some(handle)),
+        }
+    }
+
+    /// Goes on until `future` is done, which was polled just now.
+    pub(crate) fn go_on<F: Future>(&mut self, future: Pin<&mut F>) -> thread::Result<F::Output> {
+        self.root.is_running.store(false, Ordering::Relaxed);
+        let mut goal = RootFuture::new(future, &self.root);
+        contain(|| self.worker.run_on(&mut goal))
+    }
+
+    /// Runs until `future` is done. The panics of either are returned.
+    fn run<F: Future>(&mut self, future: Pin<&mut F>) -> thread::Result<F::Output> {
+        let mut goal = RootFuture::new(future, &self.root);
+        contain(|| self.worker.run(&mut goal))
+    }
+
+    pub(crate) fn stand_up(self) {
+        let Self {
+            shared,
+            pinned,
+            root,
+            worker,
+            ..
+        } = self;
+        late::replace_current(self.outer_reactor);
+        let context = context::replace(self.outer_context);
+        pinned.leave();
+        shared.posts[SEAT].settle(Tenant::default());
+        let queues = context.and_then(|context| context.queues);
+        let queues = queues.expect("what is entered is left in the reverse order");
+        let ready = hand_over(&shared, &pinned, queues);
+        pinned::close_if_unlisted(&pinned);
+        let mut reactor = worker.into_reactor();
+        reactor.detach();
+        *shared.seat.lock() = Some(Seat {
+            reactor,
+            ready,
+            root,
+        });
+    }
+}
+
+pub(crate) fn contain<R>(code: impl FnOnce() -> R) -> thread::Result<R> {
     catch_unwind(AssertUnwindSafe(code))
 }
 
@@ -259,11 +223,11 @@ impl<F: Future> Goal for RootFuture<'_, F> {
         if !self.is_due() || !self.root.is_woken.swap(false, Ordering::SeqCst) {
             return None;
         }
-        match self
-            .future
-            .as_mut()
-            .poll(&mut task::Context::from_waker(&self.waker))
-        {
+        self.root.is_running.store(true, Ordering::Relaxed);
+        let mut context = task::Context::from_waker(&self.waker);
+        let polled = self.future.as_mut().poll(&mut context);
+        self.root.is_running.store(false, Ordering::Relaxed);
+        match polled {
             Poll::Ready(output) => Some(output),
             Poll::Pending => None,
         }
@@ -277,6 +241,8 @@ impl<F: Future> Goal for RootFuture<'_, F> {
 /// Wakes a root future.
 pub(crate) struct Root {
     is_woken: AtomicBool,
+    /// It is being polled; for who looks in.
+    is_running: AtomicBool,
     shared: Weak<Shared>,
 }
 
@@ -284,8 +250,27 @@ impl Root {
     fn new(shared: Weak<Shared>) -> Self {
         Self {
             is_woken: AtomicBool::new(false),
+            is_running: AtomicBool::new(false),
             shared,
         }
+    }
+
+    /// Says that the future is to be polled, whether or not it is woken.
+    fn expect_poll(&self) {
+        self.is_woken.store(true, Ordering::Relaxed);
+        self.is_running.store(false, Ordering::Relaxed);
+    }
+
+    /// Says that the future is about to be polled for the first time.
+    #[inline(always)]
+    pub(crate) fn begin_first_poll(&self) {
+        self.is_woken.store(false, Ordering::Relaxed);
+        self.is_running.store(true, Ordering::Relaxed);
+    }
+
+    /// Says whether the future is being polled.
+    pub(crate) fn is_running(&self) -> bool {
+        self.is_running.load(Ordering::Relaxed)
     }
 
     /// Says whether the future is to be polled.
@@ -302,7 +287,10 @@ impl Wake for Root {
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.is_woken.swap(true, Ordering::SeqCst) {
             if let Some(shared) = self.shared.upgrade() {
-                shared.wake_worker(SEAT);
+                // The worker itself is awake, and looks before it sleeps.
+                if context::index_in(&shared) != Some(SEAT) {
+                    shared.wake_worker(SEAT);
+                }
             }
         }
     }

@@ -11,6 +11,7 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use windlass_reactor::late;
 
 /// Whoever enters a context takes it out again, so that there is nothing to drop when the thread
 /// ends; a thread-local that need not be dropped is reached without a look whether it has been.
@@ -110,16 +111,23 @@ pub(crate) fn enter<R>(context: Context, body: impl FnOnce() -> R) -> (R, Contex
     }
 }
 
-fn replace(context: Option<Context>) -> Option<Context> {
+/// Makes `context` that of the thread, or leaves it without; returns the one before.
+pub(crate) fn replace(context: Option<Context>) -> Option<Context> {
     let replaced = CONTEXT.with(|place| place.replace(ManuallyDrop::new(context)));
     ManuallyDrop::into_inner(replaced)
 }
 
-/// Looks at the context of this thread.
+/// Looks at the context of this thread, and has it entered first if `block_on` has put that off.
 ///
 /// `None` if it has none, or where the caller is called from within another look.
-#[inline]
 pub(crate) fn with<R>(look: impl FnOnce(&mut Context) -> R) -> Option<R> {
+    late::enter_if_put_off();
+    with_entered(look)
+}
+
+/// As [`with`], but for what can do without a context as well: nothing is entered for it.
+#[inline]
+pub(crate) fn with_entered<R>(look: impl FnOnce(&mut Context) -> R) -> Option<R> {
     CONTEXT.with(|place| match place.try_borrow_mut() {
         Ok(mut context) => context.as_mut().map(look),
         Err(_) => None,
@@ -163,13 +171,13 @@ pub(crate) fn task_panicked(error: &dyn fmt::Display) {
 
 /// Says whether `shared` is the runtime of this thread.
 pub(crate) fn is_of(shared: &Arc<Shared>) -> bool {
-    with(|context| Arc::ptr_eq(&context.shared, shared)).unwrap_or(false)
+    with_entered(|context| Arc::ptr_eq(&context.shared, shared)).unwrap_or(false)
 }
 
 /// Returns which of the workers of `of` this thread is, if it is one.
 #[inline]
 pub(crate) fn index_in(of: &Arc<Shared>) -> Option<usize> {
-    let index = with(|context| {
+    let index = with_entered(|context| {
         let queues = context.queues.as_ref()?;
         Arc::ptr_eq(&context.shared, of).then(|| queues.ready.index())
     });
@@ -259,7 +267,7 @@ pub(crate) fn push<Caller>(of: &Arc<Shared>, runnable: Runnable) -> Option<Runna
 #[inline]
 pub(crate) fn push_pinned(of: &Arc<Pinned>, runnable: Runnable) -> Option<Runnable> {
     let mut left = Some(runnable);
-    with(|context| {
+    with_entered(|context| {
         if let Some(queues) = context
             .queues
             .as_mut()

@@ -34,6 +34,10 @@
 //!    the queue was empty, as it is when a task blocks its thread after the one push that others
 //!    wait for. What it adds behind others may be overlooked, if at the same moment somebody takes
 //!    those and goes to sleep: until its next task, or until it is found to be stuck.
+//! 8. A worker that came to help with very short tasks, and has run out of them, *naps*: it doesn't
+//!    count as a sleeper, so that nobody is chosen for each few that are added, and looks again a
+//!    moment later, when there is a part to take that is worth it. It may be claimed meanwhile as a
+//!    sleeper may. Whoever naps doesn't search, and has looked for work after it said so.
 
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
 use std::sync::Arc;
@@ -46,6 +50,7 @@ const AWAKE: u8 = 0;
 const ASLEEP: u8 = 1;
 const CHOSEN: u8 = 2;
 const CLAIMED: u8 = 3;
+const NAPPING: u8 = 4;
 
 /// The workers of a runtime that have nothing to do; see the module.
 #[derive(Debug)]
@@ -102,6 +107,17 @@ impl Idle {
             CHOSEN => Woken::ToSearch,
             _ => Woken::Plainly,
         }
+    }
+
+    /// Says that a worker naps (rule 8). After this it has to look for work once more.
+    pub(crate) fn begin_nap(&self, own: &Sleep) {
+        own.0.store(NAPPING, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Says that a worker has napped.
+    pub(crate) fn end_nap(&self, own: &Sleep) {
+        own.0.swap(AWAKE, Ordering::AcqRel);
     }
 
     /// Chooses a sleeper to be woken for work that was just made visible; `None` if nobody sleeps,
@@ -177,7 +193,7 @@ impl Idle {
     #[inline]
     pub(crate) fn claim(&self, worker: usize) -> bool {
         fence(Ordering::SeqCst);
-        self.take(worker, CLAIMED)
+        self.take(worker, CLAIMED) || self.become_this(worker, NAPPING, CLAIMED)
     }
 
     /// Ends a search, found or not. What is looked at after this is not older than the end.
@@ -188,15 +204,19 @@ impl Idle {
 
     /// Rule 2: makes a sleeper what it is to wake up as.
     fn take(&self, worker: usize, become_this: u8) -> bool {
-        let state = &self.workers[worker].0;
-        let taken = state.load(Ordering::Relaxed) == ASLEEP
-            && state
-                .compare_exchange(ASLEEP, become_this, Ordering::AcqRel, Ordering::Relaxed)
-                .is_ok();
+        let taken = self.become_this(worker, ASLEEP, become_this);
         if taken {
             self.word.fetch_sub(ONE_SLEEPER, Ordering::AcqRel);
         }
         taken
+    }
+
+    fn become_this(&self, worker: usize, before: u8, after: u8) -> bool {
+        let state = &self.workers[worker].0;
+        state.load(Ordering::Relaxed) == before
+            && state
+                .compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
     }
 
     fn wants_a_searcher(word: u64) -> bool {
@@ -416,6 +436,34 @@ mod loom_models {
             for other in others {
                 other.join().unwrap();
             }
+        });
+    }
+
+    /// A nap ends by itself in time; here it would last for ever.
+    #[test]
+    fn loom_a_claim_reaches_a_worker_that_naps() {
+        loom::model(|| {
+            let model = Model::new(1);
+            let worker = {
+                let model = model.clone();
+                thread::spawn(move || {
+                    let own = model.idle.sleep_of(0);
+                    while !model.mail.load(Ordering::Relaxed) {
+                        model.idle.begin_nap(&own);
+                        if !model.mail.load(Ordering::Relaxed) {
+                            model.reactors[0].wait();
+                        }
+                        model.idle.end_nap(&own);
+                    }
+                    let word = model.idle.word.load(Ordering::Relaxed);
+                    assert_eq!(word, 0, "it has counted as nothing");
+                })
+            };
+            model.mail.store(true, Ordering::Relaxed);
+            if model.idle.claim(0) {
+                model.reactors[0].notify();
+            }
+            worker.join().unwrap();
         });
     }
 

@@ -16,7 +16,8 @@
 //!
 //! A worker that is stuck in a task holds up nothing that could run elsewhere (`watch/`).
 //!
-//! [`block_on`] makes the calling thread a worker while it is inside (`block.rs`). Closures that
+//! `block_on` makes the calling thread a worker while it is inside (`block.rs`); the free [`block_on`]
+//! does so if its future is not ready at once (`block_on.rs`). Closures that
 //! block go to threads of their own (`blocking.rs`), or have the others take over the work of the
 //! thread that they are on (`block_in_place.rs`).
 //!
@@ -25,12 +26,14 @@
 
 mod block;
 mod block_in_place;
+mod block_on;
 mod blocking;
 mod cancel;
 mod context;
 mod drain;
 mod dump;
 mod handle;
+mod help;
 mod idle;
 mod join_set;
 mod metrics;
@@ -47,11 +50,11 @@ mod watch;
 mod worker;
 mod yield_now;
 
-pub use block::block_on;
 pub use block_in_place::block_in_place;
+pub use block_on::block_on;
 pub use cancel::{CancellationToken, Cancelled, CancelledOwned, DropGuard};
 pub use drain::{Drain, DrainGuard, Tracked};
-pub use dump::{Dump, Endpoint, TaskState, TaskView, WaitingFor};
+pub use dump::{Dump, Endpoint, RootView, TaskState, TaskView, WaitingFor};
 pub use handle::{Handle, LocalHandle, SpawnError, spawn, spawn_blocking, spawn_local, try_spawn};
 pub use join_set::JoinSet;
 pub use metrics::{Metrics, WorkerMetrics};

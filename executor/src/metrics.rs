@@ -30,10 +30,10 @@ use std::time::Duration;
 ///
 /// ```text
 /// tasks: 1000 spawned, 12 alive; shared queue: 0 now, 1 ever; blocking: 0 threads, 0 jobs run, 0 wait
-/// worker      polls    parks    turns   events   timers   steals   stolen  written    saved  changes  queued  stalls
-/// 0           1,204       17       31       12        3        2       40        5        1        2       0       0
-/// 1           1,100       20       29       10        1        3       61        7        0        0       0       0
-/// all         2,304       37       60       22        4        5      101       12        1        2       0       0
+/// worker      polls    parks    turns   events   timers   steals   stolen  written    saved  changes  queued used up stalls
+/// 0           1,204       17       31       12        3        2       40        5        1        2       0       0      0
+/// 1           1,100       20       29       10        1        3       61        7        0        0       0       0      0
+/// all         2,304       37       60       22        4        5      101       12        1        2       0       0      0
 /// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -86,6 +86,9 @@ pub struct WorkerMetrics {
     pub stolen_tasks: u64,
     /// How many tasks are ready in its own queue. With one worker, at its last look at the clock.
     pub queue: usize,
+    /// How many of its polls were ended by the [budget](windlass_reactor::budget), with more to be
+    /// done at once.
+    pub budgets_used_up: u64,
     /// How often it was stuck in a poll for so long that it was reported.
     pub stalls: u64,
     /// How long its polls took, if [`Builder::task_times`](crate::Builder::task_times) says so.
@@ -139,6 +142,7 @@ impl Metrics {
             total.steals += worker.steals;
             total.stolen_tasks += worker.stolen_tasks;
             total.queue += worker.queue;
+            total.budgets_used_up += worker.budgets_used_up;
             total.stalls += worker.stalls;
             total.busy += worker.busy;
         }
@@ -228,6 +232,7 @@ impl Shared {
             steals: counters.steals.read(),
             stolen_tasks: counters.stolen_tasks.read(),
             queue: lane.len() + queued_alone,
+            budgets_used_up: counts.budgets_used_up,
             stalls: self.posts[worker].stalls(),
             busy: Duration::from_nanos(counters.busy_nanoseconds.read()),
         }
@@ -250,7 +255,7 @@ impl fmt::Display for Metrics {
         )?;
         writeln!(
             f,
-            "{:<6} {:>12} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>6}",
+            "{:<6} {:>12} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>7} {:>6}",
             "worker",
             "polls",
             "parks",
@@ -263,6 +268,7 @@ impl fmt::Display for Metrics {
             "saved",
             "changes",
             "queued",
+            "used up",
             "stalls",
         )?;
         for (number, worker) in self.workers.iter().enumerate() {
@@ -276,7 +282,7 @@ impl WorkerMetrics {
     fn write_row(&self, f: &mut fmt::Formatter<'_>, name: &dyn fmt::Display) -> fmt::Result {
         write!(
             f,
-            "{:<6} {:>12} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>6}",
+            "{:<6} {:>12} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>7} {:>6}",
             name.to_string(),
             self.polls,
             self.parks,
@@ -289,6 +295,7 @@ impl WorkerMetrics {
             self.notifications_saved,
             self.interest_changes,
             self.queue,
+            self.budgets_used_up,
             self.stalls,
         )?;
         if self.busy > Duration::ZERO {

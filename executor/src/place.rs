@@ -146,7 +146,7 @@ impl Schedule for ToPlace {
 #[inline]
 fn push(place: &Arc<Place>, runnable: Runnable) -> Option<Runnable> {
     let mut left = Some(runnable);
-    context::with(|context| {
+    context::with_entered(|context| {
         let queues = context.queues.as_mut();
         if let Some(queues) = queues.filter(|queues| queues.pinned.is_at(place)) {
             queues.pinned_ready.extend(left.take());

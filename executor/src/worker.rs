@@ -1,6 +1,7 @@
 //! The loop of a worker: run what is ready, look at I/O, sleep in the reactor.
 
 use crate::context;
+use crate::help::{Help, NAP};
 use crate::idle::{Sleep, Woken};
 use crate::metrics::Counters;
 use crate::pace::Pace;
@@ -9,6 +10,7 @@ use crate::queue::{Lane, SharedQueue};
 use crate::runtime::Shared;
 use crate::task::{Runnable, Tick};
 use crate::watch::Post;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -78,6 +80,8 @@ pub(crate) struct Worker {
     shared_is_next: bool,
     /// Where the search among the other workers begins.
     next_victim: usize,
+    /// What it has come for, if it was to help others.
+    help: Option<Help>,
 }
 
 impl Worker {
@@ -113,6 +117,7 @@ impl Worker {
             own_is_next: false,
             shared_is_next: false,
             next_victim: index,
+            help: None,
         }
     }
 
@@ -126,15 +131,18 @@ impl Worker {
     /// Runs tasks until the goal is reached. The thread has entered the context of this worker and
     /// its reactor.
     pub(crate) fn run<G: Goal>(&mut self, goal: &mut G) -> G::Output {
-        self.budget.scope(|| self.run_tasks(goal))
+        self.budget.scope(|| self.run_tasks(goal, true))
     }
 
-    fn run_tasks<G: Goal>(&mut self, goal: &mut G) -> G::Output {
+    /// As [`run`](Self::run), where the goal has had its turn just now, so that that of tasks is next.
+    pub(crate) fn run_on<G: Goal>(&mut self, goal: &mut G) -> G::Output {
+        self.budget.scope(|| self.run_tasks(goal, false))
+    }
+
+    fn run_tasks<G: Goal>(&mut self, goal: &mut G, mut goal_is_next: bool) -> G::Output {
         self.show_up();
-        let mut nothing_left = true;
         loop {
-            let is_its_turn = nothing_left || self.ran >= BATCH;
-            if is_its_turn && goal.is_due() {
+            if (goal_is_next || self.ran >= BATCH) && goal.is_due() {
                 self.ran = 0;
                 self.begin_poll();
                 self.post.run_root();
@@ -143,7 +151,7 @@ impl Worker {
                     return output;
                 }
             }
-            nothing_left = if self.is_timed {
+            let nothing_left = if self.is_timed {
                 self.run_timed_batch::<G>()
             } else {
                 self.run_batch::<G, false>()
@@ -151,6 +159,7 @@ impl Worker {
             if nothing_left {
                 self.sleep(goal);
             }
+            goal_is_next = nothing_left;
         }
     }
 
@@ -313,7 +322,7 @@ impl Worker {
 
     #[inline(never)]
     fn next_from_elsewhere(&mut self) -> Option<Runnable> {
-        if std::mem::take(&mut self.own_is_next) {
+        if mem::take(&mut self.own_is_next) {
             let own = context::pop::<Self>();
             if own.is_some() {
                 return own;
@@ -426,6 +435,9 @@ impl Worker {
             self.is_searching = false;
             self.shared.idle.end_search();
         }
+        if self.help.is_some() && self.nap(goal) {
+            return;
+        }
         self.lane.end_polls();
         self.shared.idle.begin_sleep(&self.sleep);
         // Whatever came before the worker counted as a sleeper has woken nobody: it must be seen
@@ -434,7 +446,7 @@ impl Worker {
         let is_needed = goal.is_due() || is_work_seen;
         if !is_needed {
             if self.is_sleep_told {
-                self.sleep_and_tell();
+                self.sleep_and_tell(goal);
             } else {
                 self.turn(None);
             }
@@ -445,10 +457,44 @@ impl Worker {
             self.set_grant(2);
         }
         self.is_searching = self.shared.idle.end_sleep(&self.sleep) == Woken::ToSearch;
+        if self.is_searching {
+            self.help = Some(Help::begin(Instant::now(), self.polls()));
+        }
         self.show_up();
         if is_needed {
             self.go_on(is_work_seen);
         }
+    }
+
+    /// Waits for a moment, if all that it came to help with was short: rule 8 of `idle`. Returns
+    /// whether there may be something to do.
+    #[inline(never)]
+    fn nap<G: Goal>(&mut self, goal: &G) -> bool {
+        let polls = self.polls();
+        let was_short = |help: Help| help.was_short(Instant::now(), polls);
+        if !self.help.take().is_some_and(was_short) {
+            return false;
+        }
+        self.lane.end_polls();
+        self.shared.idle.begin_nap(&self.sleep);
+        let is_needed = goal.is_due() || self.has_mail() || self.is_search_needed();
+        if !is_needed {
+            self.turn(Some(NAP));
+            self.pace.restart();
+            self.set_grant(2);
+        }
+        self.shared.idle.end_nap(&self.sleep);
+        // What its own I/O has brought is no help to others.
+        if !self.queue.is_empty() || self.is_search_needed() {
+            self.help = Some(Help::begin(Instant::now(), self.polls()));
+        }
+        self.show_up();
+        true
+    }
+
+    /// Returns how often it has begun to run something; wraps around.
+    fn polls(&self) -> usize {
+        self.lane.polls() / 2
     }
 
     /// Does what is due for a worker that was about to sleep, but is needed.
@@ -462,11 +508,12 @@ impl Worker {
         self.look_at_io_if_due(Instant::now());
     }
 
-    /// Sleeps, and says so to who wants to know.
+    /// Sleeps, and says so to who wants to know, which may make something ready.
     #[cold]
-    fn sleep_and_tell(&mut self) {
+    fn sleep_and_tell<G: Goal>(&mut self, goal: &G) {
         self.shared.hooks.park.call();
-        self.turn(None);
+        let is_needed = goal.is_due() || context::with_queues(|queues| !queues.is_empty());
+        self.turn(is_needed.then_some(Duration::ZERO));
         self.shared.hooks.unpark.call();
     }
 

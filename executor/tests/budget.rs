@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use support::{each_runtime, limit};
-use windlass_executor::{JoinHandle, Runtime, block_on, spawn, spawn_local, yield_now};
+use windlass_executor::{
+    CancellationToken, JoinHandle, Runtime, block_on, spawn, spawn_local, yield_now,
+};
 use windlass_reactor::budget::unconstrained;
 use windlass_reactor::time::{interval_at, sleep, sleep_until, timeout};
 use windlass_reactor::{Async, Direction, Taken};
@@ -166,6 +168,67 @@ fn results_of_tasks_give_way() {
         }
     });
     assert_eq!(longest, DEFAULT);
+}
+
+#[test]
+fn waits_for_what_is_cancelled_give_way() {
+    type Wait = fn(CancellationToken) -> Pin<Box<dyn Future<Output = ()>>>;
+    let ways: [(&str, Wait); 3] = [
+        ("borrowed", |token| {
+            Box::pin(async move { token.cancelled().await })
+        }),
+        ("owned", |token| Box::pin(token.cancelled_owned())),
+        ("run until", |token| {
+            Box::pin(async move {
+                // The future is not begun, also when the budget is used up.
+                let never = poll_fn(|_| panic!("it is polled"));
+                assert_eq!(token.run_until_cancelled(never).await, None::<()>);
+            })
+        }),
+    ];
+    for (way, wait) in ways {
+        let longest = longest_wait(
+            &runtime(),
+            20,
+            move |operations: Rc<Cell<usize>>| async move {
+                let token = CancellationToken::new();
+                token.cancel();
+                loop {
+                    wait(token.clone()).await;
+                    counts(&operations)();
+                }
+            },
+        );
+        assert_eq!(longest, DEFAULT, "{way}");
+    }
+}
+
+#[test]
+fn polls_that_use_up_their_budget_are_counted() {
+    let _limit = limit();
+    let runtime = Runtime::builder().workers(1).budget(5).build().unwrap();
+    runtime.block_on(async {
+        let socket = Loop::new();
+        // The first refusal of a poll counts, however many there are.
+        spawn_local(async move {
+            for _ in 0..10 {
+                socket.write().await;
+                socket.read().await;
+            }
+            join_all((0..20).map(|_| socket.write())).await;
+        })
+        .await
+        .unwrap();
+    });
+    // 40 operations, five a poll; and the results of joining take none that is refused.
+    let used_up = runtime.metrics().total().budgets_used_up;
+    assert!((7..=8).contains(&used_up), "{used_up}");
+    runtime.block_on(async {
+        for _ in 0..100 {
+            yield_now().await;
+        }
+    });
+    assert_eq!(runtime.metrics().total().budgets_used_up, used_up);
 }
 
 #[test]

@@ -1,16 +1,21 @@
 //! What can be seen of a runtime: its metrics, and its tasks and what they wait for.
 
-use std::future::pending;
+mod support;
+
+use futures::channel::oneshot;
+use futures::future::{Either, select};
+use std::future::{Future, pending};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 use windlass_executor::{
-    Dump, Handle, JoinHandle, Runtime, TaskBuilder, TaskState, TaskView, WaitingFor, block_on,
-    spawn, spawn_blocking, spawn_local, spawn_on, yield_now,
+    Dump, Handle, JoinHandle, RootView, Runtime, TaskBuilder, TaskState, TaskView, WaitingFor,
+    block_on, spawn, spawn_blocking, spawn_local, spawn_on, yield_now,
 };
 use windlass_reactor::time::sleep;
 use windlass_reactor::{Async, Backend};
@@ -166,7 +171,7 @@ fn a_task_that_waits_for_two_things_shows_both() {
         let other = spawn(pending::<()>());
         let id = other.id();
         let both = spawn(async move {
-            futures_util::future::select(other, Box::pin(sleep(Duration::from_secs(60)))).await;
+            select(other, Box::pin(sleep(Duration::from_secs(60)))).await;
         });
         settle().await;
         let both = view(&Handle::current().dump(), &both);
@@ -386,4 +391,80 @@ fn both_are_written_by_serde() {
             "{metrics}"
         );
     });
+}
+
+/// Blocks on `future`, and asks what it waits for once it does.
+fn root_of(runtime: &Runtime, future: impl Future<Output = ()>) -> RootView {
+    let _limit = support::limit();
+    let handle = runtime.handle().clone();
+    let (tell, seen) = oneshot::channel();
+    let watcher = thread::spawn(move || {
+        let end = Instant::now() + LIMIT;
+        loop {
+            assert!(Instant::now() < end, "it waits for nothing");
+            match handle.dump().root {
+                Some(root) if root.state == TaskState::Idle => break drop(tell.send(root)),
+                _ => thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    });
+    let root = runtime.block_on(async {
+        match select(pin!(future), seen).await {
+            Either::Right((seen, _)) => seen.unwrap(),
+            Either::Left(_) => panic!("it was to wait"),
+        }
+    });
+    watcher.join().unwrap();
+    root
+}
+
+#[test]
+fn the_root_future_is_shown() {
+    for workers in [1, 2] {
+        let runtime = Runtime::builder().workers(workers).build().unwrap();
+        assert!(runtime.dump().root.is_none(), "nobody blocks");
+        let root = root_of(&runtime, sleep(Duration::from_secs(3600)));
+        assert!(
+            matches!(root.waits_for[..], [WaitingFor::Sleep { .. }]),
+            "{root:?}"
+        );
+        let task = runtime.spawn(pending::<()>());
+        let id = task.id();
+        let root = root_of(&runtime, async { drop(task.await) });
+        assert_eq!(root.waits_for, [WaitingFor::task(id, false)]);
+        let root = root_of(&runtime, pending());
+        assert_eq!(root.waits_for, [WaitingFor::Other]);
+        let dump = runtime.block_on(async { Handle::current().dump() });
+        assert_eq!(
+            dump.root.as_ref().unwrap().state,
+            TaskState::Running { worker: Some(0) }
+        );
+        assert!(
+            dump.to_string()
+                .ends_with("the future of block_on: runs on worker 0\n"),
+            "{dump}"
+        );
+        assert!(runtime.dump().root.is_none(), "nobody blocks any more");
+    }
+    // That of the free `block_on`, whether or not it is the first poll.
+    for is_first in [true, false] {
+        let dump = block_on(async {
+            if !is_first {
+                yield_now().await;
+            }
+            let dump = Handle::current().dump();
+            yield_now().await;
+            dump
+        });
+        assert_eq!(
+            dump.root.unwrap().state,
+            TaskState::Running { worker: Some(0) }
+        );
+    }
+    let task = block_on(async {
+        let handle = Handle::current();
+        let task = spawn(async move { handle.dump().root });
+        task.await.unwrap()
+    });
+    assert_eq!(task.unwrap().state, TaskState::Idle);
 }

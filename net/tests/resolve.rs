@@ -6,9 +6,16 @@ use common::run;
 use futures::FutureExt;
 use futures::future::join_all;
 use std::error::Error;
+use std::future::Future;
 use std::io::ErrorKind;
 use std::net::{Ipv6Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 use windlass_net::{LookupError, lookup_host};
+use windlass_reactor::time::{self, timeout};
+use windlass_reactor::{Poller, Reactor};
 
 #[test]
 fn addresses_are_answered_at_once() {
@@ -33,6 +40,46 @@ fn names_are_looked_up_many_at_a_time() {
         for address in found.unwrap() {
             assert!(address.ip().is_loopback() && address.port() == port);
         }
+    }
+}
+
+/// Wakes by ending the turn of a reactor.
+struct EndTurn(windlass_reactor::Handle);
+
+impl Wake for EndTurn {
+    fn wake(self: Arc<Self>) {
+        self.0.notify().unwrap();
+    }
+}
+
+/// D19: the thread that looks a name up is not seen by the clock.
+#[test]
+fn a_paused_clock_stands_while_a_name_is_looked_up() {
+    let hour = Duration::from_secs(3600);
+    for _ in 0..20 {
+        let mut reactor = Reactor::with_paused_clock(Poller::new().unwrap());
+        let handle = reactor.handle().clone();
+        let waker = Waker::from(Arc::new(EndTurn(handle.clone())));
+        let mut context = Context::from_waker(&waker);
+        let mut lookup = pin!(handle.enter(|| timeout(hour, lookup_host("localhost:80"))));
+        let begin = handle.enter(time::now);
+        let found = loop {
+            match handle.enter(|| lookup.as_mut().poll(&mut context)) {
+                Poll::Ready(found) => break found,
+                Poll::Pending => drop(reactor.turn(Some(common::LIMIT)).unwrap()),
+            }
+        };
+        found.expect("the time has moved").unwrap();
+        assert_eq!(handle.enter(time::now), begin);
+        // And then it moves again.
+        let mut sleep = handle.enter(|| Box::pin(time::sleep(hour)));
+        while handle
+            .enter(|| sleep.as_mut().poll(&mut context))
+            .is_pending()
+        {
+            reactor.turn(Some(common::LIMIT)).unwrap();
+        }
+        assert_eq!(handle.enter(time::now) - begin, hour);
     }
 }
 

@@ -49,6 +49,7 @@
 //! # assert!(channel.poll_receive(&mut context).is_pending());
 //! ```
 
+use crate::current;
 use pin_project_lite::pin_project;
 use std::cell::Cell;
 use std::future::Future;
@@ -181,6 +182,9 @@ pub fn poll_proceed(context: &mut Context<'_>) -> Poll<Permit> {
 fn is_refused(context: &Context<'_>, left: i32) -> bool {
     let granted = GRANTED.get();
     if granted != Budget::UNLIMITED && left > -PATIENCE {
+        if left == -1 {
+            current::note_budget_used_up();
+        }
         context.waker().wake_by_ref();
         return true;
     }

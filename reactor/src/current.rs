@@ -4,6 +4,7 @@
 //! never ended. So sockets and timers work under any executor.
 
 use crate::clock::Moment;
+use crate::late;
 use crate::paused::Paused;
 use crate::process::Process;
 use crate::reactor::{Reactor, Shared};
@@ -26,11 +27,19 @@ pub(crate) fn reactor() -> io::Result<Arc<Shared>> {
 
 /// Returns the reactor that this thread has entered.
 pub(crate) fn entered() -> Option<Arc<Shared>> {
+    late::enter_if_put_off();
     // A thread that is ending may wait in a destructor; it has no reactor any more.
     CURRENT
         .try_with(|current| current.borrow().clone())
         .ok()
         .flatten()
+}
+
+/// Counts a poll on this thread that has used up its budget, for the reactor that it has entered.
+pub(crate) fn note_budget_used_up() {
+    if let Some(reactor) = entered() {
+        reactor.turns().note_budget_used_up();
+    }
 }
 
 /// Reads the clock that timers of this thread go by.
@@ -56,13 +65,18 @@ pub(crate) fn enter<R>(reactor: &Arc<Shared>, body: impl FnOnce() -> R) -> R {
     struct Restore(Option<Arc<Shared>>);
     impl Drop for Restore {
         fn drop(&mut self) {
-            let left = CURRENT.try_with(|current| current.replace(self.0.take()));
-            drop(left);
+            drop(replace(self.0.take()));
         }
     }
-    let previous = CURRENT.try_with(|current| current.replace(Some(reactor.clone())));
-    let _restore = Restore(previous.ok().flatten());
+    late::enter_if_put_off();
+    let _restore = Restore(replace(Some(reactor.clone())));
     body()
+}
+
+/// Makes `reactor` the current one, if it can still be; returns the one before.
+pub(crate) fn replace(reactor: Option<Arc<Shared>>) -> Option<Arc<Shared>> {
+    let previous = CURRENT.try_with(|current| current.replace(reactor));
+    previous.ok().flatten()
 }
 
 /// How many places there are for the fallback. A lock may have been held by another thread when the

@@ -30,6 +30,8 @@ mod clock;
 mod current;
 mod deadlines;
 mod io;
+#[doc(hidden)]
+pub mod late;
 mod notifier;
 mod paused;
 mod poller;

@@ -1,6 +1,6 @@
 //! What waits on a reactor, and what its turns came upon: for whoever looks in from outside.
 //!
-//! Nothing is kept for this but three counters. Who waits is found in the registry and among the
+//! Nothing is kept for this but a few counters. Who waits is found in the registry and among the
 //! timers when somebody asks; their wakers are told apart by their data, which is never followed.
 
 use crate::reactor::{Handle, Shared};
@@ -62,19 +62,29 @@ pub struct Counts {
     pub notifications_written: u64,
     /// How often the interest of a registered descriptor was changed where the kernel sees it.
     pub interest_changes: u64,
+    /// How many polls on threads that have entered the reactor have used up their
+    /// [budget](crate::budget).
+    pub budgets_used_up: u64,
 }
 
-/// What the turns of a reactor have come upon. Written by whoever has the claim, and so by one
-/// thread at a time.
+/// What the turns of a reactor have come upon. But for the last, written by whoever has the claim,
+/// and so by one thread at a time.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Turns {
     turns: AtomicU64,
     events: AtomicU64,
     timers: AtomicU64,
+    /// Whoever has entered the reactor adds to this.
+    budgets_used_up: AtomicU64,
 }
 
 impl Turns {
+    /// Counts a poll that has used up its budget.
+    pub(crate) fn note_budget_used_up(&self) {
+        self.budgets_used_up.fetch_add(1, Relaxed);
+    }
+
     /// Counts a turn that has come upon so many events.
     #[inline(always)]
     pub(crate) fn note(&self, events: usize) {
@@ -114,6 +124,7 @@ impl Handle {
             turns,
             events,
             timers,
+            budgets_used_up,
         } = shared.turns();
         Counts {
             turns: turns.load(Relaxed),
@@ -122,6 +133,7 @@ impl Handle {
             notifications,
             notifications_written,
             interest_changes: self.interest_changes(),
+            budgets_used_up: budgets_used_up.load(Relaxed),
         }
     }
 

@@ -204,6 +204,10 @@ impl CancellationToken {
             if cancelled.as_mut().poll(context).is_ready() {
                 return Poll::Ready(None);
             }
+            if self.is_cancelled() {
+                // It has no budget left to say so, and was woken to say it next time.
+                return Poll::Pending;
+            }
             future.as_mut().poll(context).map(Some)
         })
         .await

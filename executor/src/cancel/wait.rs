@@ -6,6 +6,7 @@ use std::future::Future;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use windlass_reactor::budget::{self, Permit};
 
 /// The future of [`CancellationToken::cancelled`].
 #[derive(Debug)]
@@ -59,16 +60,21 @@ impl Future for CancelledOwned {
     }
 }
 
-fn poll(token: &CancellationToken, place: &mut Place, context: &Context<'_>) -> Poll<()> {
+fn poll(token: &CancellationToken, place: &mut Place, context: &mut Context<'_>) -> Poll<()> {
     if token.is_cancelled() {
-        return Poll::Ready(());
+        return finish(context);
     }
     token.waiters().come(place, context);
     // See `Node::is_cancelled`.
     if token.is_cancelled() {
-        return Poll::Ready(());
+        return finish(context);
     }
     Poll::Pending
+}
+
+/// Takes an operation from the budget: a loop that waits for what was cancelled long ago gives way.
+fn finish(context: &mut Context<'_>) -> Poll<()> {
+    budget::poll_proceed(context).map(Permit::spend)
 }
 
 impl Drop for Cancelled<'_> {

@@ -10,6 +10,7 @@
 
 mod shown;
 
+use crate::block::Root;
 use crate::handle::Handle;
 use crate::runtime::{Runtime, Shared};
 use crate::task::{Id, List, Mark, Sight, Stage};
@@ -18,6 +19,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::Duration;
 use windlass_reactor::{Direction, Handle as ReactorHandle, WaitsFor};
 
@@ -53,6 +55,7 @@ use windlass_reactor::{Direction, Handle as ReactorHandle, WaitsFor};
 /// 2 spawned at src/main.rs:60:5
 ///   task 3: waits for task 12; 1 poll, the last 7.5 s ago
 ///   task 4: runs on worker 1; 18 polls, the last 0.0 s ago
+/// the future of block_on: waits for task 3
 /// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -60,6 +63,29 @@ use windlass_reactor::{Direction, Handle as ReactorHandle, WaitsFor};
 pub struct Dump {
     /// The tasks, by where they were spawned and by their numbers.
     pub tasks: Vec<TaskView>,
+    /// The future of [`block_on`](crate::block_on) that worker 0 runs besides tasks, if it does. Those
+    /// of others who block on the runtime meanwhile are not shown.
+    pub root: Option<RootView>,
+}
+
+/// The future of [`block_on`](crate::block_on) in a [`Dump`].
+///
+/// # Examples
+///
+/// ```
+/// use windlass_executor::{Handle, TaskState, block_on};
+///
+/// let dump = block_on(async { Handle::current().dump() });
+/// assert_eq!(dump.root.unwrap().state, TaskState::Running { worker: Some(0) });
+/// ```
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct RootView {
+    /// What it is doing.
+    pub state: TaskState,
+    /// What it waits for, if it is idle. Several of these, if it waits for several at a time.
+    pub waits_for: Vec<WaitingFor>,
 }
 
 /// A task in a [`Dump`].
@@ -189,6 +215,8 @@ impl Handle {
         shared.for_each_list(|list, _| list.look(|sight| found.push((sight, false))));
         shared.pool.look(|sight| found.push((sight, true)));
         let mut waits = Waits::of(shared, &found);
+        let root = shared.posts[0].root();
+        let root = root.map(|root| RootView::of(&root, &mut waits));
         let mut tasks: Vec<_> = found
             .into_iter()
             .map(|(sight, is_blocking)| shared.view(sight, is_blocking, &mut waits))
@@ -197,7 +225,7 @@ impl Handle {
             let place = task.spawned_at;
             (place.file(), place.line(), place.column(), task.id)
         });
-        Dump { tasks }
+        Dump { tasks, root }
     }
 }
 
@@ -235,11 +263,12 @@ impl Waits {
         waits
     }
 
-    fn take(&mut self, task: &Sight) -> Vec<WaitingFor> {
-        let mut all = self.on_reactors.remove(&task.address).unwrap_or_default();
+    /// Takes what is waited for by the task, or root future, at `address`.
+    fn take(&mut self, address: usize) -> Vec<WaitingFor> {
+        let mut all = self.on_reactors.remove(&address).unwrap_or_default();
         all.extend(
             self.for_tasks
-                .remove(&Mark::of(task.address))
+                .remove(&Mark::of(address))
                 .into_iter()
                 .flatten(),
         );
@@ -247,6 +276,23 @@ impl Waits {
             all.push(WaitingFor::Other);
         }
         all
+    }
+}
+
+impl RootView {
+    fn of(root: &Arc<Root>, waits: &mut Waits) -> Self {
+        let state = if root.is_running() {
+            TaskState::Running { worker: Some(0) }
+        } else if root.is_due() {
+            TaskState::Ready
+        } else {
+            TaskState::Idle
+        };
+        let waits_for = match state {
+            TaskState::Idle => waits.take(Arc::as_ptr(root).addr()),
+            _ => Vec::new(),
+        };
+        Self { state, waits_for }
     }
 }
 
@@ -325,7 +371,7 @@ impl Shared {
             Stage::Complete => TaskState::Complete,
         };
         let waits_for = match state {
-            TaskState::Idle => waits.take(&sight),
+            TaskState::Idle => waits.take(sight.address),
             _ => Vec::new(),
         };
         TaskView {

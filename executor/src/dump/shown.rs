@@ -1,6 +1,6 @@
 //! A dump for people, and for `serde`.
 
-use super::{Dump, Endpoint, TaskState, TaskView, WaitingFor};
+use super::{Dump, Endpoint, RootView, TaskState, TaskView, WaitingFor};
 use std::fmt;
 use std::time::Duration;
 
@@ -36,7 +36,17 @@ impl fmt::Display for Dump {
                 writeln!(f, "  ... and {} more", tasks.len() - most)?;
             }
         }
-        Ok(())
+        match &self.root {
+            Some(root) => writeln!(f, "{root}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for RootView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the future of block_on: ")?;
+        write_doing(f, self.state, &self.waits_for)
     }
 }
 
@@ -50,20 +60,7 @@ impl fmt::Display for TaskView {
             f.write_str(" (blocking)")?;
         }
         f.write_str(": ")?;
-        match self.state {
-            TaskState::Running {
-                worker: Some(worker),
-            } => write!(f, "runs on worker {worker}")?,
-            TaskState::Running { worker: None } => f.write_str("runs")?,
-            TaskState::Ready => f.write_str("is ready")?,
-            TaskState::Complete => f.write_str("is over")?,
-            TaskState::Idle => {
-                for (number, waits_for) in self.waits_for.iter().enumerate() {
-                    f.write_str(if number == 0 { "waits " } else { ", or " })?;
-                    waits_for.fmt(f)?;
-                }
-            }
-        }
+        write_doing(f, self.state, &self.waits_for)?;
         write!(f, "; {}", Counted(u64::from(self.polls), "poll"))?;
         if let Some(ago) = self.last_poll {
             write!(f, ", the last {} ago", Seconds(ago))?;
@@ -73,6 +70,29 @@ impl fmt::Display for TaskView {
         }
         Ok(())
     }
+}
+
+/// Says what a task is doing.
+fn write_doing(
+    f: &mut fmt::Formatter<'_>,
+    state: TaskState,
+    waits_for: &[WaitingFor],
+) -> fmt::Result {
+    match state {
+        TaskState::Running {
+            worker: Some(worker),
+        } => write!(f, "runs on worker {worker}")?,
+        TaskState::Running { worker: None } => f.write_str("runs")?,
+        TaskState::Ready => f.write_str("is ready")?,
+        TaskState::Complete => f.write_str("is over")?,
+        TaskState::Idle => {
+            for (number, waits_for) in waits_for.iter().enumerate() {
+                f.write_str(if number == 0 { "waits " } else { ", or " })?;
+                fmt::Display::fmt(waits_for, f)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 impl fmt::Display for WaitingFor {

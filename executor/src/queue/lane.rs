@@ -209,6 +209,16 @@ impl<T: Pointer> Lane<T> {
         self.polls.0.store(polls & !1, Ordering::Relaxed);
     }
 
+    /// Notes that something was run by the thread that is about to be the worker.
+    #[inline(always)]
+    pub(crate) fn count_poll(&self) {
+        let polls = &self.polls.0;
+        polls.store(
+            polls.load(Ordering::Relaxed).wrapping_add(2),
+            Ordering::Relaxed,
+        );
+    }
+
     /// Returns how often the worker has begun to run something, twice that, and 1 if it is at it.
     pub(crate) fn polls(&self) -> usize {
         self.polls.0.load(Ordering::Relaxed)

@@ -130,7 +130,8 @@ impl Builder {
     /// exactly holds it, and how it is moved by hand, is told by
     /// [`windlass_reactor::time`](windlass_reactor::time#paused-clocks).
     ///
-    /// It takes a runtime with one worker, which is what it has unless another number is set.
+    /// It takes a runtime with one worker, which is what it has unless another number is set; with
+    /// several, the order of what happens at one time would be left to chance, and `build` refuses it.
     /// Whoever calls [`Runtime::block_on`] while another thread is inside has the real clock.
     ///
     /// # Examples

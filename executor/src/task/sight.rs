@@ -12,7 +12,6 @@ use std::time::Duration;
 use super::cell::Header;
 use super::reference::Reference;
 use super::ticks::Tick;
-use super::waker::is_ours;
 use super::{Id, Name, Runnable};
 
 /// What can be seen of a task.
@@ -30,7 +29,7 @@ pub(crate) struct Sight {
     pub(crate) last_poll: Tick,
     /// How long its polls took, if that was measured.
     pub(crate) busy: Duration,
-    /// The task that awaits its join handle, if one does.
+    /// Who awaits its join handle, if anybody does.
     pub(crate) joiner: Option<Mark>,
 }
 
@@ -43,12 +42,12 @@ pub(crate) enum Stage {
     Complete,
 }
 
-/// A task in half a word: a part of its address, only to be compared.
+/// A task, or a root future, in half a word: a part of its address, only to be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mark(u32);
 
 impl Mark {
-    /// Returns the mark of the task at `address`.
+    /// Returns the mark of what is at `address`.
     pub(crate) fn of(address: usize) -> Self {
         // The lowest bits are the same for all.
         Self((address >> 3) as u32)
@@ -101,13 +100,10 @@ impl Runnable {
 }
 
 impl Header {
-    /// Notes who waits for the task to complete: a task, if the waker is that of one.
+    /// Notes who waits for the task to complete. If the waker is none of a task or of a root future,
+    /// the mark is that of nothing that is looked for.
     pub(super) fn note_joiner(&self, waker: &Waker) {
-        let joiner = if is_ours(waker) {
-            Mark::of(waker.data().addr()).0
-        } else {
-            0
-        };
+        let joiner = Mark::of(waker.data().addr()).0;
         self.joiner.store(joiner, Relaxed);
     }
 }

@@ -96,8 +96,3 @@ unsafe fn drop_waker(data: *const ()) {
     let task = unsafe { reference(data) };
     drop(ManuallyDrop::into_inner(task));
 }
-
-/// Says whether a waker is that of a task.
-pub(super) fn is_ours(waker: &Waker) -> bool {
-    ptr::eq(waker.vtable(), &TABLE)
-}

@@ -5,8 +5,8 @@ use crate::block::Root;
 use crate::pinned::Pinned;
 use crate::sync::Mutex;
 use crate::task::{Id, Name, Runnable, Shown};
-use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// What one worker runs, and for whom: for the reports.
@@ -58,6 +58,11 @@ impl Post {
     /// A thread is this worker from now on; or none, for the default.
     pub(crate) fn settle(&self, tenant: Tenant) {
         *self.tenant.lock() = tenant;
+    }
+
+    /// Returns the future of `block_on` that the worker runs besides tasks, if it does.
+    pub(crate) fn root(&self) -> Option<Arc<Root>> {
+        self.tenant.lock().root.upgrade()
     }
 
     pub(super) fn count_stall(&self) {

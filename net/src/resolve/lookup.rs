@@ -8,10 +8,15 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use windlass_reactor::time::{self, Hold};
 
 /// Waits for the addresses of a name.
 #[derive(Debug)]
-pub(super) struct Lookup(Arc<Request>);
+pub(super) struct Lookup {
+    request: Arc<Request>,
+    /// A paused clock doesn't see the thread that looks the name up.
+    _hold: Hold,
+}
 
 /// What the one who waits and the thread have in common.
 #[derive(Debug)]
@@ -35,12 +40,17 @@ impl Lookup {
     /// Has a thread look `host` up.
     pub(super) fn start(host: String, port: u16) -> io::Result<Self> {
         let request = Request::new(host, port);
-        pool::submit(request.clone())?;
-        Ok(Self::of(request))
+        // Before the thread can answer, so that the time does not move between.
+        let lookup = Self::of(request);
+        pool::submit(lookup.request.clone())?;
+        Ok(lookup)
     }
 
     pub(super) fn of(request: Arc<Request>) -> Self {
-        Self(request)
+        Self {
+            request,
+            _hold: time::hold(),
+        }
     }
 }
 
@@ -49,7 +59,7 @@ impl Future for Lookup {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let waker = context.waker().clone();
-        let mut state = self.0.state.lock();
+        let mut state = self.request.state.lock();
         let next = match &*state {
             State::Asked(_) => State::Asked(Some(waker)),
             State::Answered(_) | State::Over => State::Over,
@@ -67,9 +77,9 @@ impl Future for Lookup {
 impl Drop for Lookup {
     /// Takes the question back, which a thread that has begun with it doesn't hear.
     fn drop(&mut self) {
-        let last = std::mem::replace(&mut *self.0.state.lock(), State::Over);
+        let last = std::mem::replace(&mut *self.request.state.lock(), State::Over);
         if let State::Asked(waker) = last {
-            pool::withdraw(&self.0);
+            pool::withdraw(&self.request);
             drop(waker);
         }
     }

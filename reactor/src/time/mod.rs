@@ -18,7 +18,8 @@
 //! - every task waits,
 //! - nobody waits for a descriptor that is registered with the reactor, a listener or a signal
 //!   included; a wait by a `poll_` method counts until there was an event,
-//! - no closure of `spawn_blocking` is queued or runs, and nobody else has a [`hold`] of it.
+//! - no closure of `spawn_blocking` is queued or runs, no name of a host is being looked up, and nobody
+//!   else has a [`hold`] of it.
 //!
 //! Else it stands, and things happen as they do: I/O that holds the time for ever is a test that
 //! hangs. [`advance`] moves it by hand, whatever is waited for. Deadlines are to be reckoned from

@@ -122,9 +122,12 @@ impl fmt::Debug for Advance {
 /// });
 /// ```
 pub fn hold() -> Hold {
+    if !Paused::is_any() {
+        return Hold(None);
+    }
     match current::entered() {
-        Some(reactor) if Paused::is_any() => Hold::of(&reactor),
-        _ => Hold(None),
+        Some(reactor) => Hold::of(&reactor),
+        None => Hold(None),
     }
 }
 
