@@ -283,11 +283,13 @@ fn tasks_are_left_alone_by_a_call_that_is_ready_at_once() {
     thread::spawn(move || {
         warm_up();
         let task = block_on(async {
-            spawn(async move {
+            let task = spawn(async move {
                 let _tell = tell;
                 pending::<()>().await;
-            })
+            });
+            Some(task)
         });
+        let task = task.unwrap();
         for _ in 0..10 {
             block_on(async {});
         }
