@@ -28,23 +28,24 @@
 
 #![forbid(unsafe_code)]
 
+mod accept;
 mod address;
 mod compat;
 mod copy;
 pub mod io;
 mod options;
 mod resolve;
+mod stream;
 mod system;
 mod tcp;
 mod udp;
 
+pub use accept::{AcceptBackoff, Incoming};
 pub use address::ToAddresses;
 pub use options::Keepalive;
 pub use resolve::{LookingUp, LookupError, Resolver, SystemResolver, lookup_host, lookup_host_by};
 pub use std::net::Shutdown;
-pub use tcp::{
-    AcceptBackoff, BindError, ConnectError, Connector, Incoming, OwnedReadHalf, OwnedWriteHalf,
-    ReadHalf, ReuniteError, TcpListener, TcpSocket, TcpStream, WriteHalf,
-};
+pub use stream::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, WriteHalf};
+pub use tcp::{BindError, ConnectError, Connector, TcpListener, TcpSocket, TcpStream};
 pub use udp::{Failed, Inbound, Outbound, Received, UdpSocket};
 pub use windlass_reactor::Direction;
