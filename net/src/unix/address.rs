@@ -81,18 +81,26 @@ impl UnixAddr {
         }
     }
 
-    /// Takes a name as the system tells it of a peer.
-    pub(super) fn from_system(address: Option<SocketAddrAny>) -> Self {
-        // A file of another process may have a name that fills all the room there is, without a
-        // zero at its end, which the system then counts all the same.
-        let address = address.filter(|address| address.addr_len() as usize <= ADDRESS_LENGTH);
-        let Some(Ok(address)) = address.map(SocketAddrUnix::try_from) else {
-            return Self::Unnamed;
+    /// Takes a name as the system tells it of a peer, by way of rustix, if that can read it: of
+    /// another program's file the path may fill all the room there is, and the zero that it has no
+    /// room for is counted all the same.
+    pub(super) fn from_system(address: Option<SocketAddrAny>) -> Option<Self> {
+        let Some(address) = address else {
+            return Some(Self::Unnamed);
         };
+        let length = address.addr_len() as usize;
+        // rustix would take it for an empty abstract name.
+        if length <= ADDRESS_LENGTH - NAME_LENGTH {
+            return Some(Self::Unnamed);
+        }
+        if length > ADDRESS_LENGTH {
+            return None;
+        }
+        let address = SocketAddrUnix::try_from(address).ok()?;
         match (address.path_bytes(), system::as_abstract_name(&address)) {
-            (Some(path), _) => Self::from_path_bytes(path),
-            (None, Some(name)) => Self::Abstract(name.into()),
-            (None, None) => Self::Unnamed,
+            (Some(path), _) => Some(Self::from_path_bytes(path)),
+            (None, Some(name)) => Some(Self::Abstract(name.into())),
+            (None, None) => Some(Self::Unnamed),
         }
     }
 

@@ -4,7 +4,7 @@ use super::error::{Aim, UnixAddrError};
 use super::file::SocketFile;
 use super::methods::{listener_methods, names};
 use super::system::{self, Kind};
-use super::{UnixAddr, UnixStream};
+use super::{UnixAddr, UnixStream, peer_addr};
 use crate::accept::{Listening, Queue, accepting_methods};
 use rustix::io::Errno;
 use std::io;
@@ -64,7 +64,10 @@ impl<T: Connected> Listening for ListeningOf<T> {
 
     fn accept_one(&self) -> Result<Option<Self::Accepted>, Errno> {
         let (accepted, address) = crate::system::accept_any(self.as_fd())?;
-        let address = UnixAddr::from_system(address);
+        let address = match UnixAddr::from_system(address) {
+            Some(address) => address,
+            None => peer_addr(accepted.as_fd()).unwrap_or(UnixAddr::Unnamed),
+        };
         Ok(Some((T::from_accepted(accepted), address)))
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn receive_from(
         length: message.bytes,
         truncated: message.flags.contains(ReturnFlags::TRUNC),
     };
-    let from = UnixAddr::from_system(message.address);
+    let from = UnixAddr::from_system(message.address).unwrap_or(UnixAddr::Unnamed);
     Ok(Taken::Some((received, from)))
 }
 

@@ -60,8 +60,7 @@ macro_rules! names {
             ///
             /// What the system says.
             pub fn local_addr(&self) -> std::io::Result<UnixAddr> {
-                let address = socket2::SockRef::from(&self.fd()).local_addr()?;
-                Ok(UnixAddr::from_socket2(&address))
+                $crate::unix::local_addr(self.fd())
             }
 
             /// Takes the error that is pending on the socket (`SO_ERROR`).
@@ -109,8 +108,7 @@ macro_rules! peer_methods {
             ///
             /// `NotConnected` if there is none; else what the system says.
             pub fn peer_addr(&self) -> std::io::Result<UnixAddr> {
-                let address = socket2::SockRef::from(&self.fd()).peer_addr()?;
-                Ok(UnixAddr::from_socket2(&address))
+                $crate::unix::peer_addr(self.fd())
             }
 
             /// Says who is at the other end.

@@ -40,3 +40,13 @@ fn shut_down(socket: BorrowedFd<'_>, how: Shutdown) -> io::Result<()> {
         done => done,
     }
 }
+
+fn local_addr(socket: BorrowedFd<'_>) -> io::Result<UnixAddr> {
+    let address = SockRef::from(&socket).local_addr()?;
+    Ok(UnixAddr::from_socket2(&address))
+}
+
+fn peer_addr(socket: BorrowedFd<'_>) -> io::Result<UnixAddr> {
+    let address = SockRef::from(&socket).peer_addr()?;
+    Ok(UnixAddr::from_socket2(&address))
+}

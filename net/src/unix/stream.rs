@@ -5,7 +5,6 @@ use super::socket::Socket;
 use super::system::{self, Kind};
 use super::{Credentials, UnixAddr, connect, credentials, message};
 use crate::stream::{ByteStream, stream_methods};
-use socket2::SockRef;
 use std::fmt;
 use std::io;
 use std::net::Shutdown;
@@ -155,8 +154,7 @@ impl UnixStream {
     ///
     /// What the system says.
     pub fn local_addr(&self) -> io::Result<UnixAddr> {
-        let address = SockRef::from(self.socket()).local_addr()?;
-        Ok(UnixAddr::from_socket2(&address))
+        super::local_addr(self.as_fd())
     }
 
     /// Returns the name of the other end, which most often has none if that connected.
@@ -165,8 +163,7 @@ impl UnixStream {
     ///
     /// `NotConnected` once the connection is over, on some systems; else what the system says.
     pub fn peer_addr(&self) -> io::Result<UnixAddr> {
-        let address = SockRef::from(self.socket()).peer_addr()?;
-        Ok(UnixAddr::from_socket2(&address))
+        super::peer_addr(self.as_fd())
     }
 
     /// Says who is at the other end.
