@@ -239,3 +239,34 @@ fn what_was_sent_stays_open_here() {
         assert_eq!(received.fds.len(), 1);
     });
 }
+
+/// Descriptors that come on the way of a copy are closed, through a buffer and within the kernel.
+#[test]
+fn what_comes_while_copying_is_closed() {
+    alone("what_comes_while_copying_is_closed", async || {
+        let (client, a) = UnixStream::pair().unwrap();
+        let (b, server) = common::pair().await;
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let before = open_descriptors();
+        let bytes = pattern(4 << 20);
+        let sending = async {
+            for piece in bytes.chunks(50_000) {
+                let sent = client.send_fds(piece, &[reader.as_fd(); 3]).await.unwrap();
+                client.write_all(&piece[sent..]).await.unwrap();
+            }
+            drop(client);
+        };
+        let copying = async {
+            windlass_net::io::copy(&a, &b).await.unwrap();
+            b.shutdown(std::net::Shutdown::Write).unwrap();
+        };
+        let receiving = common::read_to_end(&server);
+        let ((), (), got) = futures::join!(sending, copying, receiving);
+        assert!(got.unwrap() == bytes);
+        // The client is gone; pipes that are lent for splicing may be kept for the next.
+        assert!(open_descriptors() <= before - 1 + 4);
+        drop(reader);
+        let error = writer.write_all(b"x").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    });
+}
