@@ -223,7 +223,7 @@ impl UnixDatagram {
     ///
     /// None today; the signature leaves room for systems on which there is one.
     pub fn into_std(self) -> io::Result<std::os::unix::net::UnixDatagram> {
-        self.file.map(SocketFile::keep);
+        SocketFile::keep(self.file);
         Ok(self.inner.into_inner().into())
     }
 

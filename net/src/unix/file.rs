@@ -26,9 +26,11 @@ impl SocketFile {
         Ok(Some(Self { path, identity }))
     }
 
-    /// Leaves the file where it is.
-    pub(super) fn keep(mut self) {
-        self.identity = None;
+    /// Leaves the file where it is, if there is one.
+    pub(super) fn keep(file: Option<Self>) {
+        if let Some(mut file) = file {
+            file.identity = None;
+        }
     }
 }
 

@@ -145,7 +145,7 @@ impl UnixListener {
     ///
     /// None today; the signature leaves room for systems on which there is one.
     pub fn into_std(self) -> io::Result<std::os::unix::net::UnixListener> {
-        self.file.map(SocketFile::keep);
+        SocketFile::keep(self.file);
         Ok(self.queue.into_socket().socket.into())
     }
 }

@@ -170,7 +170,7 @@ impl UnixSeqpacketListener {
 
     /// Gives back the socket, which still doesn't block. Its file isn't removed.
     pub fn into_fd(self) -> OwnedFd {
-        self.file.map(SocketFile::keep);
+        SocketFile::keep(self.file);
         self.queue.into_socket().socket
     }
 }
