@@ -35,7 +35,9 @@ fn datagrams_are_answered() {
             .await
             .unwrap();
         let mut space = [0; 64];
+        let peeked = server.peek_from(&mut space).await.unwrap();
         let (received, from) = server.recv_from(&mut space).await.unwrap();
+        assert_eq!(peeked, (received, from.clone()));
         assert_eq!(&space[..received.length], b"ping");
         assert_eq!(from, UnixAddr::from(&folder.path("client")));
         server.send_to(b"pong", &from).await.unwrap();

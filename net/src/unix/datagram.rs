@@ -164,6 +164,24 @@ impl UnixDatagram {
         })
     }
 
+    /// As [`peek`](UnixDatagram::peek), and says who sent it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`recv`](UnixDatagram::recv).
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is taken, whatever happens.
+    pub fn peek_from(
+        &self,
+        space: &mut [u8],
+    ) -> impl Future<Output = io::Result<(Received, UnixAddr)>> {
+        self.inner.io_with(Direction::Read, move |socket| {
+            message::receive_from(socket.as_fd(), space, RecvFlags::PEEK)
+        })
+    }
+
     /// Sends `bytes` as one datagram to the socket of that name; else as
     /// [`send`](UnixDatagram::send).
     ///

@@ -109,7 +109,6 @@ pub(super) fn pair(kind: Kind) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((one.into(), other.into()))
 }
 
-#[allow(dead_code)] // Some systems miss nothing.
 fn missing(what: &str) -> io::Error {
     let system = std::env::consts::OS;
     io::Error::new(
