@@ -172,6 +172,23 @@ fn sending_waits_while_the_queue_is_full() {
     });
 }
 
+/// A peer whose queue is full doesn't keep a socket from another peer.
+#[test]
+fn another_peer_is_connected_to_while_one_is_full() {
+    run(async {
+        let folder = Folder::new();
+        let _full = UnixDatagram::bind(folder.path("full")).unwrap();
+        let free = UnixDatagram::bind(folder.path("free")).unwrap();
+        let sender = UnixDatagram::unbound().unwrap();
+        sender.connect(folder.path("full")).await.unwrap();
+        while timeout(MOMENT, sender.send(b"fill")).await.is_ok() {}
+        sender.connect(folder.path("free")).await.unwrap();
+        let sending = timeout(MOMENT * 20, sender.send(b"fill"));
+        assert_eq!(sending.await.expect("it waits for the other").unwrap(), 4);
+        assert_eq!(free.recv(&mut [0; 8]).await.unwrap().length, 4);
+    });
+}
+
 fn processor_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)

@@ -8,45 +8,31 @@ use std::io;
 use std::os::fd::AsFd;
 use windlass_reactor::{Async, Direction, Taken};
 
-/// What an attempt has come to.
-enum Attempt {
-    Connected,
-    /// No more connections may wait there: nothing goes on, so that there is nothing to wait for.
-    Full,
-}
-
-/// Connects a socket that is new.
+/// Connects a socket that is new, or one of datagrams, to another peer than before.
 pub(super) async fn connect<S: AsFd>(socket: &Async<S>, address: &UnixAddr) -> io::Result<()> {
     let name = address.to_system()?;
     let mut pause = Pause::default();
     loop {
-        let mut begun = false;
-        let attempt = |socket: &S| {
-            if begun {
-                return outcome(socket);
+        // Tried at once, whatever the socket waits for otherwise.
+        let done = match rustix::net::connect(socket.get_ref(), &name) {
+            // No more connections may wait there: nothing goes on, so that to wait for an event
+            // would be for ever.
+            Err(Errno::AGAIN) => {
+                pause.wait().await;
+                continue;
             }
-            begun = true;
-            match rustix::net::connect(socket, &name) {
-                Ok(()) => Ok(Taken::Some(Attempt::Connected)),
-                Err(Errno::AGAIN) => Ok(Taken::Some(Attempt::Full)),
-                Err(Errno::INPROGRESS | Errno::INTR) => Err(io::ErrorKind::WouldBlock.into()),
-                Err(error) => Err(error.into()),
-            }
+            Err(Errno::INPROGRESS | Errno::INTR) => socket.io_with(Direction::Write, outcome).await,
+            done => done.map_err(io::Error::from),
         };
-        match socket.io_with(Direction::Write, attempt).await {
-            Ok(Attempt::Connected) => return Ok(()),
-            Ok(Attempt::Full) => pause.wait().await,
-            Err(error) => return Err(UnixAddrError::wrap(Aim::Connect, address, error)),
-        }
+        return done.map_err(|error| UnixAddrError::wrap(Aim::Connect, address, error));
     }
 }
 
-/// Tells, after an event, what came of a connection that went on by itself, as it does on some
-/// systems.
-fn outcome(socket: &impl AsFd) -> io::Result<Taken<Attempt>> {
+/// Tells what came of a connection that goes on by itself, as it does on some systems.
+fn outcome(socket: &impl AsFd) -> io::Result<Taken<()>> {
     rustix::net::sockopt::socket_error(socket)??;
     match rustix::net::getpeername(socket) {
-        Ok(_) => Ok(Taken::Some(Attempt::Connected)),
+        Ok(_) => Ok(Taken::Some(())),
         Err(Errno::NOTCONN) => Err(io::ErrorKind::WouldBlock.into()),
         Err(error) => Err(error.into()),
     }

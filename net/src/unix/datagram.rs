@@ -78,8 +78,7 @@ impl UnixDatagram {
         bound(Kind::Datagram, &address.into()).map(Self::from_nonblocking)
     }
 
-    /// Makes a socket without a name, which can send and, once it is
-    /// [connected](UnixDatagram::connect) to one that connects to it, receive.
+    /// Makes a socket without a name: it can send, but nobody can answer.
     ///
     /// # Errors
     ///
