@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::unix::Folder;
+use common::unix::{Folder, error_of};
 use common::{Count, MOMENT, open_descriptors, pattern, run};
 use futures::future::{join, join_all};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
@@ -207,7 +207,7 @@ fn abstract_names_have_any_bytes() {
                 Some(&name[..])
             );
             drop(listener);
-            let error = UnixStream::connect(&address).await.unwrap_err();
+            let error = error_of(async || UnixStream::connect(&address).await).await;
             assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
         }
     });
@@ -224,7 +224,7 @@ fn what_is_wrong_with_a_name_is_told() {
         let inner = error.get_ref().unwrap().downcast_ref::<UnixAddrError>();
         assert_eq!(inner.unwrap().address(), &UnixAddr::from(&path));
         drop(listener);
-        let error = UnixStream::connect(&path).await.unwrap_err();
+        let error = error_of(async || UnixStream::connect(&path).await).await;
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
         assert!(error.to_string().contains("nobody listens"), "{error}");
         let error = UnixStream::connect(folder.path("none")).await.unwrap_err();

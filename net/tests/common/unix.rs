@@ -1,7 +1,19 @@
-//! Names for the sockets of tests.
+//! What the tests of Unix sockets have in common.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Tries until it fails, as it has to once a socket is closed: a program that another test is just
+/// starting has it open until it begins.
+pub async fn error_of<T>(mut attempt: impl AsyncFnMut() -> io::Result<T>) -> io::Error {
+    loop {
+        match attempt().await {
+            Err(error) => return error,
+            Ok(_) => windlass_reactor::time::sleep(std::time::Duration::from_millis(1)).await,
+        }
+    }
+}
 
 /// A folder of its own, which goes when it is dropped, with what is in it.
 pub struct Folder(PathBuf);
