@@ -167,6 +167,7 @@ fn a_send_in_parts_sends_descriptors_once() {
             let sent = one.send_fds(&bytes, &[reader.as_fd()]).await.unwrap();
             assert!(0 < sent && sent < bytes.len(), "{sent} went at once");
             one.write_all(&bytes[sent..]).await.unwrap();
+            one.send_all_fds(&bytes, &[reader.as_fd()]).await.unwrap();
             one.shutdown(std::net::Shutdown::Write).unwrap();
         };
         let receiving = async {
@@ -182,10 +183,12 @@ fn a_send_in_parts_sends_descriptors_once() {
                 }
             }
         };
-        let ((), (all, mut fds)) = join(sending, receiving).await;
-        assert!(all == bytes);
-        assert_eq!(fds.len(), 1);
-        assert_reads_from(fds.remove(0), &mut writer);
+        let ((), (all, fds)) = join(sending, receiving).await;
+        assert!(all == [&bytes[..], &bytes].concat());
+        assert_eq!(fds.len(), 2);
+        for fd in fds {
+            assert_reads_from(fd, &mut writer);
+        }
         assert_eq!(open_descriptors(), before);
     });
 }
@@ -251,8 +254,8 @@ fn what_comes_while_copying_is_closed() {
         let bytes = pattern(4 << 20);
         let sending = async {
             for piece in bytes.chunks(50_000) {
-                let sent = client.send_fds(piece, &[reader.as_fd(); 3]).await.unwrap();
-                client.write_all(&piece[sent..]).await.unwrap();
+                let fds = [reader.as_fd(); 3];
+                client.send_all_fds(piece, &fds).await.unwrap();
             }
             drop(client);
         };

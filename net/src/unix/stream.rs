@@ -19,8 +19,9 @@ use windlass_reactor::{Async, Direction, Taken};
 /// its half. Any number of tasks may wait at once, but what each of several readers gets is left
 /// to chance.
 ///
-/// Descriptors can be [sent](UnixStream::send_fds) along. Who reads them by a method that has no
-/// room for them doesn't get them, and they are closed.
+/// Descriptors can be [sent](UnixStream::send_fds) along, also by halves, which lend the stream by
+/// `as_ref`. Who reads them by a method that has no room for them doesn't get them, and they are
+/// closed.
 ///
 /// ```
 /// # futures::executor::block_on(async {
@@ -133,6 +134,22 @@ impl UnixStream {
 
     fn socket(&self) -> &std::os::unix::net::UnixStream {
         &self.inner.get_ref().0
+    }
+
+    /// Sends all of `bytes`, and with the first of them the descriptors, once; else as
+    /// [`send_fds`](UnixStream::send_fds).
+    ///
+    /// # Errors
+    ///
+    /// As for [`send_fds`](UnixStream::send_fds). Some of the bytes may have been sent.
+    ///
+    /// # Cancel safety
+    ///
+    /// How much was sent before it is dropped isn't known; [`send_fds`](UnixStream::send_fds) and
+    /// [`write_all_from`](UnixStream::write_all_from) tell it.
+    pub async fn send_all_fds(&self, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let sent = self.send_fds(bytes, fds).await?;
+        self.write_all(&bytes[sent..]).await
     }
 
     /// Ends one direction or both: after `Shutdown::Write` the peer reads the end once it has read
