@@ -506,6 +506,36 @@ fn the_peer_is_known() {
     });
 }
 
+/// E5, I7: programs that are started get none of them.
+#[test]
+fn all_sockets_are_closed_on_exec() {
+    run(async {
+        let folder = Folder::new();
+        let path = folder.path("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = UnixStream::connect(&path).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let (one, other) = UnixStream::pair().unwrap();
+        let (first, second) = UnixDatagram::pair().unwrap();
+        let alone = UnixDatagram::unbound().unwrap();
+        for fd in [
+            listener.as_fd(),
+            client.as_fd(),
+            server.as_fd(),
+            one.as_fd(),
+            other.as_fd(),
+            first.as_fd(),
+            second.as_fd(),
+            alone.as_fd(),
+        ] {
+            let flags = rustix::io::fcntl_getfd(fd).unwrap();
+            assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
+            let flags = rustix::fs::fcntl_getfl(fd).unwrap();
+            assert!(flags.contains(rustix::fs::OFlags::NONBLOCK));
+        }
+    });
+}
+
 /// E19, E29: a peer that is gone is an error or the end, and no signal.
 #[test]
 fn a_peer_that_is_gone_raises_no_signal() {
