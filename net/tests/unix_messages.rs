@@ -244,6 +244,30 @@ fn poll_methods_wake_the_latest() {
     });
 }
 
+/// A hand-written future is woken for another attempt, though no event tells of room.
+#[test]
+fn poll_send_to_is_woken_when_there_may_be_room() {
+    run(async {
+        let folder = Folder::new();
+        let address = UnixAddr::from(&folder.path("s"));
+        let receiver = UnixDatagram::bind(&address).unwrap();
+        let others = UnixDatagram::unbound().unwrap();
+        while others.try_send_to(b"fill", &address).is_ok() {}
+        let sender = UnixDatagram::unbound().unwrap();
+        let (count, waker) = Count::waker();
+        let mut context = Context::from_waker(&waker);
+        let polled = sender.poll_send_to(&mut context, b"late", &address);
+        assert!(polled.is_pending());
+        assert_eq!(count.get(), 0);
+        receiver.recv(&mut [0; 8]).await.unwrap();
+        common::wait_until(|| count.get() > 0);
+        match sender.poll_send_to(&mut context, b"late", &address) {
+            Poll::Ready(sent) => assert_eq!(sent.unwrap(), 4),
+            Poll::Pending => panic!("there is room"),
+        }
+    });
+}
+
 /// Futures that are dropped take nothing.
 #[test]
 fn cancelled_futures_lose_nothing() {

@@ -9,11 +9,18 @@ use super::system::{self, Kind};
 use super::transfer::message_methods;
 use super::{UnixAddr, connect, message};
 use crate::Received;
+use parking_lot::Mutex;
 use rustix::net::RecvFlags;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::task::{Context, Poll};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use windlass_reactor::time::{Sleep, sleep};
 use windlass_reactor::{Async, Direction};
+
+/// How long `poll_send_to` waits for room that it isn't told of.
+const POLLED_PAUSE: Duration = Duration::from_millis(10);
 
 /// A Unix socket for datagrams.
 ///
@@ -47,6 +54,8 @@ pub struct UnixDatagram {
     /// Comes first: the file goes before the socket.
     file: Option<SocketFile>,
     inner: Async<OwnedFd>,
+    /// The pause of those who call `poll_send_to`.
+    polled_sleep: Mutex<Option<Sleep>>,
 }
 
 message_methods!(
@@ -101,6 +110,7 @@ impl UnixDatagram {
         Self {
             file: None,
             inner: Async::from_nonblocking(socket),
+            polled_sleep: Mutex::default(),
         }
     }
 
@@ -209,6 +219,45 @@ impl UnixDatagram {
         }
     }
 
+    /// As [`send_to`](UnixDatagram::send_to), for those who write futures by hand; while the other
+    /// socket has no room, it is tried again every 10 ms. See [`poll_send`](UnixDatagram::poll_send).
+    ///
+    /// # Errors
+    ///
+    /// As for [`send_to`](UnixDatagram::send_to).
+    pub fn poll_send_to(
+        &self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+        address: &UnixAddr,
+    ) -> Poll<io::Result<usize>> {
+        let name = address.to_system()?;
+        loop {
+            ready!(self.poll_pause(context));
+            let attempt = |socket: &OwnedFd| message::send_to(socket.as_fd(), bytes, &name);
+            let sent = self.inner.poll_io_with(context, Direction::Write, attempt);
+            if let Some(count) = ready!(sent)? {
+                return Poll::Ready(Ok(count));
+            }
+            let replaced = self.polled_sleep.lock().replace(sleep(POLLED_PAUSE));
+            drop(replaced);
+        }
+    }
+
+    /// Waits until the pause is over, if there is one.
+    fn poll_pause(&self, context: &mut Context<'_>) -> Poll<()> {
+        // A waker is never cloned under our lock, so the sleep is taken out to be polled.
+        let Some(mut sleep) = self.polled_sleep.lock().take() else {
+            return Poll::Ready(());
+        };
+        if Pin::new(&mut sleep).poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        let replaced = self.polled_sleep.lock().replace(sleep);
+        drop(replaced);
+        Poll::Pending
+    }
+
     /// As [`send_to`](UnixDatagram::send_to), but doesn't wait.
     ///
     /// # Errors
@@ -229,8 +278,9 @@ impl UnixDatagram {
     ///
     /// What the system says when asked not to block.
     pub fn from_std(socket: std::os::unix::net::UnixDatagram) -> io::Result<Self> {
-        let inner = Async::new(socket.into())?;
-        Ok(Self { file: None, inner })
+        let socket = OwnedFd::from(socket);
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        Ok(Self::from_nonblocking(socket))
     }
 
     /// Gives back a socket of the standard library, which still doesn't block:
