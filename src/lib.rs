@@ -51,10 +51,12 @@ pub mod io {
 pub mod net {
     #[doc(inline)]
     pub use windlass_net::{
-        AcceptBackoff, BindError, ConnectError, Connector, Failed, Inbound, Incoming, Keepalive,
-        LookingUp, LookupError, Outbound, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Received,
-        Resolver, ReuniteError, Shutdown, SystemResolver, TcpListener, TcpSocket, TcpStream,
-        ToAddresses, UdpSocket, WriteHalf, lookup_host, lookup_host_by,
+        AcceptBackoff, BindError, ConnectError, Connector, Credentials, Failed, Inbound, Incoming,
+        Keepalive, LookingUp, LookupError, Outbound, OwnedReadHalf, OwnedWriteHalf, ReadHalf,
+        Received, ReceivedFds, Resolver, ReuniteError, Shutdown, SystemResolver, TcpListener,
+        TcpSocket, TcpStream, ToAddresses, UdpSocket, UnixAddr, UnixAddrError, UnixDatagram,
+        UnixListener, UnixSeqpacket, UnixSeqpacketListener, UnixStream, WriteHalf, lookup_host,
+        lookup_host_by,
     };
 }
 

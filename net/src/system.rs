@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny,
 };
+use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -30,34 +31,46 @@ pub(crate) fn retry<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Resu
 }
 
 /// Makes a TCP socket of a family that doesn't block and is closed on exec.
-pub(crate) fn tcp_socket(domain: socket2::Domain) -> io::Result<socket2::Socket> {
-    nonblocking_socket(domain, socket2::Type::STREAM, socket2::Protocol::TCP)
+pub(crate) fn tcp_socket(domain: Domain) -> io::Result<Socket> {
+    let kind = nonblocking(Type::STREAM);
+    made(Socket::new(domain, kind, Some(Protocol::TCP))?)
 }
 
 /// Makes a UDP socket of a family that doesn't block and is closed on exec.
-pub(crate) fn udp_socket(domain: socket2::Domain) -> io::Result<socket2::Socket> {
-    nonblocking_socket(domain, socket2::Type::DGRAM, socket2::Protocol::UDP)
+pub(crate) fn udp_socket(domain: Domain) -> io::Result<Socket> {
+    let kind = nonblocking(Type::DGRAM);
+    made(Socket::new(domain, kind, Some(Protocol::UDP))?)
 }
 
-fn nonblocking_socket(
-    domain: socket2::Domain,
-    kind: socket2::Type,
-    protocol: socket2::Protocol,
-) -> io::Result<socket2::Socket> {
+/// Makes a Unix socket that doesn't block and is closed on exec.
+pub(crate) fn unix_socket(kind: Type) -> io::Result<Socket> {
+    made(Socket::new(Domain::UNIX, nonblocking(kind), None)?)
+}
+
+/// Makes two of them that are connected.
+pub(crate) fn unix_pair(kind: Type) -> io::Result<(Socket, Socket)> {
+    let (one, other) = Socket::pair(Domain::UNIX, nonblocking(kind), None)?;
+    Ok((made(one)?, made(other)?))
+}
+
+/// Says with which type a socket is made that doesn't block, where that is a flag of the type.
+fn nonblocking(kind: Type) -> Type {
     #[cfg(not(any(target_vendor = "apple", target_os = "solaris")))]
-    let socket = socket2::Socket::new(domain, kind.nonblocking(), Some(protocol))?;
+    let kind = kind.nonblocking();
+    kind
+}
+
+/// Has a socket that was just made not block, where that is no flag of its type.
+fn made(socket: Socket) -> io::Result<Socket> {
     #[cfg(any(target_vendor = "apple", target_os = "solaris"))]
-    let socket = {
-        let socket = socket2::Socket::new(domain, kind, Some(protocol))?;
-        socket.set_nonblocking(true)?;
-        socket
-    };
+    socket.set_nonblocking(true)?;
     Ok(socket)
 }
 
 /// Accepts one connection as a socket that doesn't block and is closed on exec.
 ///
-/// The address is missing where the peer was gone before it could be told.
+/// The address is missing where the peer was gone before it could be told; of a Unix socket, where
+/// it has none.
 pub(crate) fn accept(listener: BorrowedFd<'_>) -> Result<(OwnedFd, Option<SocketAddr>), Errno> {
     let (socket, address) = accept_any(listener)?;
     let address = address.and_then(|address| SocketAddr::try_from(address).ok());
@@ -65,7 +78,9 @@ pub(crate) fn accept(listener: BorrowedFd<'_>) -> Result<(OwnedFd, Option<Socket
 }
 
 #[cfg(not(target_vendor = "apple"))]
-fn accept_any(listener: BorrowedFd<'_>) -> Result<(OwnedFd, Option<SocketAddrAny>), Errno> {
+pub(crate) fn accept_any(
+    listener: BorrowedFd<'_>,
+) -> Result<(OwnedFd, Option<SocketAddrAny>), Errno> {
     use rustix::net::{SocketFlags, acceptfrom_with};
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -82,7 +97,9 @@ fn accept_any(listener: BorrowedFd<'_>) -> Result<(OwnedFd, Option<SocketAddrAny
 }
 
 #[cfg(target_vendor = "apple")]
-fn accept_any(listener: BorrowedFd<'_>) -> Result<(OwnedFd, Option<SocketAddrAny>), Errno> {
+pub(crate) fn accept_any(
+    listener: BorrowedFd<'_>,
+) -> Result<(OwnedFd, Option<SocketAddrAny>), Errno> {
     accept_and_set_flags(listener)
 }
 
@@ -98,9 +115,9 @@ fn accept_and_set_flags(
 }
 
 #[cfg(not(target_vendor = "apple"))]
-const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
+pub(crate) const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]
-const NO_SIGNAL: SendFlags = SendFlags::empty();
+pub(crate) const NO_SIGNAL: SendFlags = SendFlags::empty();
 
 /// Sends from several buffers without `SIGPIPE`, which `writev` would raise.
 pub(crate) fn send_vectored(socket: impl AsFd, buffers: &[IoSlice<'_>]) -> io::Result<usize> {

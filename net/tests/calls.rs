@@ -165,3 +165,41 @@ fn a_group_of_short_connections_costs_four_calls_each() {
         }
     });
 }
+
+/// The same of Unix sockets: accepted by one call, never registered, its peer not asked for.
+#[test]
+fn a_unix_connection_whose_request_is_there_registers_nothing() {
+    const CONNECTIONS: usize = 100;
+    if !common::is_child() {
+        let Some(lines) = traced("a_unix_connection_whose_request_is_there_registers_nothing")
+        else {
+            return;
+        };
+        let accepted = count(&lines, &["accept4", "SOCK_NONBLOCK"]);
+        assert_eq!(accepted, CONNECTIONS, "calls of accept4");
+        let registered = count(&lines, &["epoll_ctl"]);
+        assert!(registered <= 4, "{registered} calls of epoll_ctl");
+        let flags = count(&lines, &["F_SET"]) + count(&lines, &["FIONBIO"]);
+        assert!(flags <= 4, "{flags} calls that set flags");
+        let vain = count(&lines, &["recvfrom", "EAGAIN"]);
+        assert_eq!(vain, 0, "reads in vain");
+        return;
+    }
+    run(async {
+        let folder = common::unix::Folder::new();
+        let path = folder.path("s");
+        let listener = windlass_net::UnixListener::bind(&path).unwrap();
+        for _ in 0..CONNECTIONS {
+            let mut client = std::os::unix::net::UnixStream::connect(&path).unwrap();
+            client.write_all(b"request").unwrap();
+            let (server, _) = listener.accept().await.unwrap();
+            let mut space = [0; 64];
+            let count = server.read(&mut space).await.unwrap();
+            server.write_all(&space[..count]).await.unwrap();
+            drop(server);
+            let mut answer = Vec::new();
+            client.read_to_end(&mut answer).unwrap();
+            assert_eq!(answer, b"request");
+        }
+    });
+}

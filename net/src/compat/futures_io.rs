@@ -1,22 +1,23 @@
 //! The traits of futures-io, for our streams; and ours for the streams of others that have those.
 
 use crate::copy::{CopyFrom, CopyTo};
-use crate::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, TcpStream, WriteHalf};
+use crate::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, TcpStream, UnixStream, WriteHalf};
 use futures_io::{AsyncRead, AsyncWrite};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::Shutdown;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+/// Takes a type of streams, and which types are one, borrow one or are half of one.
 macro_rules! async_read {
-    ($($stream:ty),*) => {$(
-        impl AsyncRead for $stream {
+    ($stream:ty: $($part:ty),*) => {$(
+        impl AsyncRead for $part {
             fn poll_read(
                 self: Pin<&mut Self>,
                 context: &mut Context<'_>,
                 space: &mut [u8],
             ) -> Poll<io::Result<usize>> {
-                stream(&*self).poll_read(context, space)
+                AsRef::<$stream>::as_ref(&*self).poll_read(context, space)
             }
 
             fn poll_read_vectored(
@@ -24,7 +25,7 @@ macro_rules! async_read {
                 context: &mut Context<'_>,
                 spaces: &mut [IoSliceMut<'_>],
             ) -> Poll<io::Result<usize>> {
-                stream(&*self).poll_read_vectored(context, spaces)
+                AsRef::<$stream>::as_ref(&*self).poll_read_vectored(context, spaces)
             }
         }
     )*};
@@ -33,14 +34,14 @@ macro_rules! async_read {
 /// Nothing is buffered, so that flushing is nothing; closing shuts the write direction down, so
 /// that the peer reads the end.
 macro_rules! async_write {
-    ($($stream:ty),*) => {$(
-        impl AsyncWrite for $stream {
+    ($stream:ty: $($part:ty),*) => {$(
+        impl AsyncWrite for $part {
             fn poll_write(
                 self: Pin<&mut Self>,
                 context: &mut Context<'_>,
                 bytes: &[u8],
             ) -> Poll<io::Result<usize>> {
-                stream(&*self).poll_write(context, bytes)
+                AsRef::<$stream>::as_ref(&*self).poll_write(context, bytes)
             }
 
             fn poll_write_vectored(
@@ -48,7 +49,7 @@ macro_rules! async_write {
                 context: &mut Context<'_>,
                 buffers: &[IoSlice<'_>],
             ) -> Poll<io::Result<usize>> {
-                stream(&*self).poll_write_vectored(context, buffers)
+                AsRef::<$stream>::as_ref(&*self).poll_write_vectored(context, buffers)
             }
 
             fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -56,18 +57,16 @@ macro_rules! async_write {
             }
 
             fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Poll::Ready(stream(&*self).shutdown(Shutdown::Write))
+                Poll::Ready(AsRef::<$stream>::as_ref(&*self).shutdown(Shutdown::Write))
             }
         }
     )*};
 }
 
-fn stream(part: &impl AsRef<TcpStream>) -> &TcpStream {
-    part.as_ref()
-}
-
-async_read!(TcpStream, &TcpStream, ReadHalf<'_>, OwnedReadHalf);
-async_write!(TcpStream, &TcpStream, WriteHalf<'_>, OwnedWriteHalf);
+async_read!(TcpStream: TcpStream, &TcpStream, ReadHalf<'_>, OwnedReadHalf);
+async_write!(TcpStream: TcpStream, &TcpStream, WriteHalf<'_>, OwnedWriteHalf);
+async_read!(UnixStream: UnixStream, &UnixStream, ReadHalf<'_, UnixStream>, OwnedReadHalf<UnixStream>);
+async_write!(UnixStream: UnixStream, &UnixStream, WriteHalf<'_, UnixStream>, OwnedWriteHalf<UnixStream>);
 
 /// Has a stream of futures-io copied from and to.
 ///

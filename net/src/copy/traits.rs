@@ -1,6 +1,6 @@
 //! What is copied from, and what is copied to.
 
-use crate::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, TcpStream, WriteHalf};
+use crate::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, TcpStream, UnixStream, WriteHalf};
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::BorrowedFd;
@@ -87,11 +87,24 @@ pub trait CopyTo {
 /// }
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct KernelEnd<'a>(&'a TcpStream);
+pub struct KernelEnd<'a>(End<'a>);
+
+#[derive(Clone, Copy, Debug)]
+enum End<'a> {
+    Tcp(&'a TcpStream),
+    Unix(&'a UnixStream),
+}
 
 impl<'a> From<&'a TcpStream> for KernelEnd<'a> {
     fn from(stream: &'a TcpStream) -> Self {
-        Self(stream)
+        Self(End::Tcp(stream))
+    }
+}
+
+/// Descriptors that come on the way are closed, as by a read that has no room for them.
+impl<'a> From<&'a UnixStream> for KernelEnd<'a> {
+    fn from(stream: &'a UnixStream) -> Self {
+        Self(End::Unix(stream))
     }
 }
 
@@ -103,37 +116,42 @@ impl KernelEnd<'_> {
         direction: Direction,
         operation: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
-        self.0.poll_on_socket(context, direction, operation)
+        match self.0 {
+            End::Tcp(stream) => stream.poll_on_socket(context, direction, operation),
+            End::Unix(stream) => stream.poll_on_socket(context, direction, operation),
+        }
     }
 }
 
+/// Takes a type of streams, and which types are one, borrow one or are half of one.
 macro_rules! copy_from {
-    ($($stream:ty),*) => {$(
-        impl CopyFrom for $stream {
+    ($stream:ty: $($part:ty),*) => {$(
+        impl CopyFrom for $part {
             fn poll_read(
                 &mut self,
                 context: &mut Context<'_>,
                 space: &mut [u8],
             ) -> Poll<io::Result<usize>> {
-                AsRef::<TcpStream>::as_ref(self).poll_read(context, space)
+                AsRef::<$stream>::as_ref(self).poll_read(context, space)
             }
 
             fn kernel_end(&self) -> Option<KernelEnd<'_>> {
-                Some(KernelEnd(AsRef::<TcpStream>::as_ref(self)))
+                Some(KernelEnd::from(AsRef::<$stream>::as_ref(self)))
             }
         }
     )*};
 }
 
+/// As `copy_from`.
 macro_rules! copy_to {
-    ($($stream:ty),*) => {$(
-        impl CopyTo for $stream {
+    ($stream:ty: $($part:ty),*) => {$(
+        impl CopyTo for $part {
             fn poll_write(
                 &mut self,
                 context: &mut Context<'_>,
                 bytes: &[u8],
             ) -> Poll<io::Result<usize>> {
-                AsRef::<TcpStream>::as_ref(self).poll_write(context, bytes)
+                AsRef::<$stream>::as_ref(self).poll_write(context, bytes)
             }
 
             fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -141,18 +159,20 @@ macro_rules! copy_to {
             }
 
             fn poll_close(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Poll::Ready(AsRef::<TcpStream>::as_ref(self).shutdown(Shutdown::Write))
+                Poll::Ready(AsRef::<$stream>::as_ref(self).shutdown(Shutdown::Write))
             }
 
             fn kernel_end(&self) -> Option<KernelEnd<'_>> {
-                Some(KernelEnd(AsRef::<TcpStream>::as_ref(self)))
+                Some(KernelEnd::from(AsRef::<$stream>::as_ref(self)))
             }
         }
     )*};
 }
 
-copy_from!(TcpStream, &TcpStream, ReadHalf<'_>, OwnedReadHalf);
-copy_to!(TcpStream, &TcpStream, WriteHalf<'_>, OwnedWriteHalf);
+copy_from!(TcpStream: TcpStream, &TcpStream, ReadHalf<'_>, OwnedReadHalf);
+copy_to!(TcpStream: TcpStream, &TcpStream, WriteHalf<'_>, OwnedWriteHalf);
+copy_from!(UnixStream: UnixStream, &UnixStream, ReadHalf<'_, UnixStream>, OwnedReadHalf<UnixStream>);
+copy_to!(UnixStream: UnixStream, &UnixStream, WriteHalf<'_, UnixStream>, OwnedWriteHalf<UnixStream>);
 
 impl<T: CopyFrom + ?Sized> CopyFrom for &mut T {
     fn poll_read(

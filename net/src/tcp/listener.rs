@@ -1,11 +1,12 @@
-//! A TCP socket that waits for connections; how it accepts them is in `accept.rs`.
+//! A TCP socket that waits for connections; how it accepts them is in the folder `accept`.
 
 use super::builder::TcpSocket;
-use super::shortage::Shortage;
+use super::stream::TcpStream;
+use crate::accept::{Listening, Queue, accepting_methods};
 use crate::address::{self, ToAddresses};
 use crate::options::socket_options;
-use crate::resolve;
-use parking_lot::Mutex;
+use crate::{resolve, system};
+use rustix::io::Errno;
 use socket2::SockRef;
 use std::error::Error;
 use std::fmt;
@@ -13,8 +14,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use windlass_reactor::Async;
-use windlass_reactor::time::Sleep;
 
 /// How many connections wait to be accepted at the most; the system may have a lower limit.
 pub(super) const BACKLOG: i32 = 4096;
@@ -34,15 +33,12 @@ pub(super) const BACKLOG: i32 = 4096;
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub struct TcpListener {
-    pub(super) inner: Async<ListeningSocket>,
-    pub(super) shortage: Shortage,
-    /// The pause of those who call `poll_accept`.
-    pub(super) polled_sleep: Mutex<Option<Sleep>>,
+    queue: Queue<ListeningSocket>,
 }
 
 /// A listening socket that doesn't block.
 #[derive(Debug)]
-pub(super) struct ListeningSocket {
+pub struct ListeningSocket {
     listener: std::net::TcpListener,
     /// Somebody else has, or had, the descriptor, and may have set options that accepted sockets
     /// inherit; as for a stream.
@@ -50,7 +46,7 @@ pub(super) struct ListeningSocket {
 }
 
 impl ListeningSocket {
-    pub(super) fn was_handed_out(&self) -> bool {
+    fn was_handed_out(&self) -> bool {
         self.handed_out.load(Ordering::Relaxed)
     }
 }
@@ -61,7 +57,25 @@ impl AsFd for ListeningSocket {
     }
 }
 
+impl Listening for ListeningSocket {
+    type Accepted = (TcpStream, SocketAddr);
+
+    fn accept_one(&self) -> Result<Option<Self::Accepted>, Errno> {
+        let (accepted, address) = system::accept(self.as_fd())?;
+        // Options that change what a read means are inherited.
+        let stream = TcpStream::from_nonblocking(accepted, self.was_handed_out());
+        // Of a peer that is gone already, some systems don't know the address.
+        Ok(address.map(|address| (stream, address)))
+    }
+}
+
 socket_options!(TcpListener);
+accepting_methods!(
+    TcpListener,
+    TcpStream,
+    SocketAddr,
+    "let listener = windlass_net::TcpListener::bind(\"127.0.0.1:8080\").await?;"
+);
 
 impl TcpListener {
     /// Binds a socket to `address` and listens; if there are several addresses, to the first that
@@ -112,9 +126,7 @@ impl TcpListener {
             handed_out: AtomicBool::new(handed_out),
         };
         Self {
-            inner: Async::from_nonblocking(socket),
-            shortage: Shortage::default(),
-            polled_sleep: Mutex::default(),
+            queue: Queue::from_nonblocking(socket),
         }
     }
 
@@ -125,12 +137,12 @@ impl TcpListener {
     ///
     /// None today; the signature leaves room for systems on which there is one.
     pub fn into_std(self) -> io::Result<std::net::TcpListener> {
-        Ok(self.inner.into_inner().listener)
+        Ok(self.queue.into_socket().listener)
     }
 
     /// Makes another descriptor for the same socket.
     pub(super) fn duplicate(&self) -> io::Result<Self> {
-        let handed_out = self.inner.get_ref().was_handed_out();
+        let handed_out = self.queue.socket().was_handed_out();
         let listener = self.socket().try_clone()?;
         Ok(Self::from_nonblocking(listener, handed_out))
     }
@@ -140,7 +152,7 @@ impl TcpListener {
     }
 
     fn socket(&self) -> &std::net::TcpListener {
-        &self.inner.get_ref().listener
+        &self.queue.socket().listener
     }
 
     /// Returns the address it listens on, with the port that the system has chosen.
@@ -175,7 +187,7 @@ pub(super) fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
 /// said at [`TcpListener::from_std`].
 impl AsFd for TcpListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        let socket = self.inner.get_ref();
+        let socket = self.queue.socket();
         socket.handed_out.store(true, Ordering::Relaxed);
         socket.as_fd()
     }

@@ -1,6 +1,5 @@
 //! TCP streams and listeners.
 
-mod accept;
 mod builder;
 mod connect;
 mod connector;
@@ -8,21 +7,13 @@ mod eyeballs;
 mod failures;
 mod listener;
 mod options;
-mod owned;
-mod polled;
 mod sharded;
-mod shortage;
 mod socket;
-mod split;
 mod stream;
 mod urgent;
 
-pub use accept::Incoming;
 pub use builder::TcpSocket;
 pub use connector::Connector;
 pub use failures::ConnectError;
 pub use listener::{BindError, TcpListener};
-pub use owned::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
-pub use shortage::AcceptBackoff;
-pub use split::{ReadHalf, WriteHalf};
 pub use stream::TcpStream;

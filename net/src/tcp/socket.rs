@@ -1,6 +1,7 @@
 //! The operations of a stream, as the system has them: each is one attempt, which may say that it
 //! would block.
 
+use crate::stream::StreamSocket;
 use crate::system::{self, retry};
 use rustix::io::Errno;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -17,7 +18,7 @@ use windlass_reactor::{Taken, budget};
 /// be there without a new event. So the shortcut is for those sockets only whose descriptor nobody
 /// else has seen.
 #[derive(Debug)]
-pub(super) struct Socket {
+pub struct Socket {
     pub(super) stream: std::net::TcpStream,
     /// Somebody else has, or had, the descriptor; never unset. Relaxed: whoever changes the socket
     /// makes that known to readers by a system call, or by an order of their own.
@@ -35,18 +36,6 @@ impl Socket {
         self.handed_out.store(true, Ordering::Relaxed);
     }
 
-    /// Reads what is there.
-    #[inline]
-    pub(super) fn receive(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
-        match (&self.stream).read(space) {
-            Ok(count) => {
-                budget::charge_bytes(count);
-                Ok(self.taken(count, space.len()))
-            }
-            Err(error) => self.receive_after(error, space),
-        }
-    }
-
     /// Kept apart, so that a read that succeeds costs no look at errors.
     #[cold]
     #[inline(never)]
@@ -60,15 +49,6 @@ impl Socket {
         Ok(self.taken(count, space.len()))
     }
 
-    pub(super) fn receive_vectored(
-        &self,
-        spaces: &mut [IoSliceMut<'_>],
-    ) -> io::Result<Taken<usize>> {
-        let count = retry(|| (&self.stream).read_vectored(spaces))?;
-        budget::charge_bytes(count);
-        Ok(self.taken(count, spaces.iter().map(|space| space.len()).sum()))
-    }
-
     /// Says what a read of `count` bytes left behind. The end is never "all": it stays.
     #[inline]
     fn taken(&self, count: usize, space: usize) -> Taken<usize> {
@@ -76,14 +56,6 @@ impl Socket {
             Taken::All(count)
         } else {
             Taken::Some(count)
-        }
-    }
-
-    #[inline]
-    pub(super) fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
-        match (&self.stream).write(bytes) {
-            Ok(count) => Ok(charged(count)),
-            Err(error) => self.send_after(error, bytes),
         }
     }
 
@@ -98,29 +70,42 @@ impl Socket {
         });
         sent.map(charged).map_err(while_connecting)
     }
+}
 
-    pub(super) fn peek(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
+impl StreamSocket for Socket {
+    #[inline]
+    fn receive(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
+        match (&self.stream).read(space) {
+            Ok(count) => {
+                budget::charge_bytes(count);
+                Ok(self.taken(count, space.len()))
+            }
+            Err(error) => self.receive_after(error, space),
+        }
+    }
+
+    fn receive_vectored(&self, spaces: &mut [IoSliceMut<'_>]) -> io::Result<Taken<usize>> {
+        let count = retry(|| (&self.stream).read_vectored(spaces))?;
+        budget::charge_bytes(count);
+        Ok(self.taken(count, spaces.iter().map(|space| space.len()).sum()))
+    }
+
+    fn peek(&self, space: &mut [u8]) -> io::Result<Taken<usize>> {
         // It takes nothing, so it never takes all.
         retry(|| self.stream.peek(space)).map(Taken::Some)
     }
 
-    pub(super) fn send_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<Taken<usize>> {
-        let sent = retry(|| system::send_vectored(&self.stream, buffers));
-        sent.map(charged).map_err(while_connecting)
+    #[inline]
+    fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
+        match (&self.stream).write(bytes) {
+            Ok(count) => Ok(charged(count)),
+            Err(error) => self.send_after(error, bytes),
+        }
     }
 
-    /// Sends until all of `rest` is sent or it would block; `rest` says how far it came.
-    pub(super) fn send_rest(&self, rest: &mut &[u8]) -> io::Result<Taken<()>> {
-        while !rest.is_empty() {
-            match retry(|| (&self.stream).write(rest)).map_err(while_connecting)? {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                count => {
-                    budget::charge_bytes(count);
-                    *rest = &rest[count..];
-                }
-            }
-        }
-        Ok(Taken::Some(()))
+    fn send_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<Taken<usize>> {
+        let sent = retry(|| system::send_vectored(&self.stream, buffers));
+        sent.map(charged).map_err(while_connecting)
     }
 }
 

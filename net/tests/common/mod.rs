@@ -2,6 +2,8 @@
 //! that the one of the process serves them.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod unix;
+
 use std::future::Future;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;

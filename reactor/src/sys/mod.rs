@@ -34,6 +34,7 @@ pub(crate) mod signal;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub mod sigpipe;
 pub mod tcp;
+pub mod unix;
 
 use std::io;
 

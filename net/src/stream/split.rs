@@ -1,51 +1,44 @@
 //! The two halves of a stream, borrowed; and what all halves offer.
 
-use super::stream::TcpStream;
-use std::future::Future;
+use super::{ByteStream, StreamSocket};
+use crate::TcpStream;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::{Shutdown, SocketAddr};
+use std::net::Shutdown;
 use std::task::{Context, Poll};
+use windlass_reactor::Direction;
 
-/// The half of a stream that reads, borrowed; see [`TcpStream::split`].
+/// The half of a stream that reads, borrowed; see [`TcpStream::split`] and
+/// [`UnixStream::split`](crate::UnixStream::split).
 #[derive(Debug)]
-pub struct ReadHalf<'a>(&'a TcpStream);
+pub struct ReadHalf<'a, S = TcpStream>(pub(super) &'a S);
 
-/// The half of a stream that writes, borrowed; see [`TcpStream::split`].
+/// The half of a stream that writes, borrowed; see [`TcpStream::split`] and
+/// [`UnixStream::split`](crate::UnixStream::split).
 ///
 /// Dropping it does not shut anything down.
 #[derive(Debug)]
-pub struct WriteHalf<'a>(&'a TcpStream);
+pub struct WriteHalf<'a, S = TcpStream>(pub(super) &'a S);
 
-impl TcpStream {
-    /// Lends the half that reads and the half that writes. It costs nothing.
-    ///
-    /// ```
-    /// # futures::executor::block_on(async {
-    /// # use windlass_net::{TcpListener, TcpStream};
-    /// # let listener = TcpListener::bind("127.0.0.1:0").await?;
-    /// # let client = TcpStream::connect(listener.local_addr()?).await?;
-    /// # let (server, _) = listener.accept().await?;
-    /// client.write_all(b"request").await?;
-    /// client.shutdown(std::net::Shutdown::Write)?;
-    ///
-    /// let (reader, writer) = server.split();
-    /// let echoed = windlass_net::io::copy(reader, writer).await?;
-    /// assert_eq!(echoed, 7);
-    /// # std::io::Result::Ok(()) }).unwrap();
-    /// ```
-    pub fn split(&self) -> (ReadHalf<'_>, WriteHalf<'_>) {
-        (ReadHalf(self), WriteHalf(self))
+impl<'a, S> ReadHalf<'a, S> {
+    pub(crate) fn of(stream: &'a S) -> Self {
+        Self(stream)
     }
 }
 
-impl AsRef<TcpStream> for ReadHalf<'_> {
-    fn as_ref(&self) -> &TcpStream {
+impl<'a, S> WriteHalf<'a, S> {
+    pub(crate) fn of(stream: &'a S) -> Self {
+        Self(stream)
+    }
+}
+
+impl<S> AsRef<S> for ReadHalf<'_, S> {
+    fn as_ref(&self) -> &S {
         self.0
     }
 }
 
-impl AsRef<TcpStream> for WriteHalf<'_> {
-    fn as_ref(&self) -> &TcpStream {
+impl<S> AsRef<S> for WriteHalf<'_, S> {
+    fn as_ref(&self) -> &S {
         self.0
     }
 }
@@ -53,7 +46,7 @@ impl AsRef<TcpStream> for WriteHalf<'_> {
 /// What all halves that read offer; each does as the stream's method of its name.
 macro_rules! reads {
     ($half:ty) => {
-        impl $half {
+        impl<S: ByteStream> $half {
             /// Reads what is there; see [`TcpStream::read`].
             ///
             /// # Errors
@@ -64,7 +57,9 @@ macro_rules! reads {
             ///
             /// As for [`TcpStream::read`].
             pub fn read(&self, space: &mut [u8]) -> impl Future<Output = io::Result<usize>> {
-                self.0.read(space)
+                self.0
+                    .inner()
+                    .io_with(Direction::Read, move |socket| socket.receive(space))
             }
 
             /// Reads into several spaces; see [`TcpStream::read_vectored`].
@@ -80,7 +75,9 @@ macro_rules! reads {
                 &self,
                 spaces: &mut [IoSliceMut<'_>],
             ) -> impl Future<Output = io::Result<usize>> {
-                self.0.read_vectored(spaces)
+                self.0.inner().io_with(Direction::Read, move |socket| {
+                    socket.receive_vectored(spaces)
+                })
             }
 
             /// Reads until `space` is full; see [`TcpStream::read_exact`].
@@ -92,8 +89,8 @@ macro_rules! reads {
             /// # Cancel safety
             ///
             /// As for [`TcpStream::read_exact`].
-            pub fn read_exact(&self, space: &mut [u8]) -> impl Future<Output = io::Result<()>> {
-                self.0.read_exact(space)
+            pub async fn read_exact(&self, space: &mut [u8]) -> io::Result<()> {
+                $crate::stream::read_exact_from(self.0.inner(), space, &mut 0).await
             }
 
             /// Reads, but leaves the bytes there; see [`TcpStream::peek`].
@@ -106,7 +103,9 @@ macro_rules! reads {
             ///
             /// As for [`TcpStream::peek`].
             pub fn peek(&self, space: &mut [u8]) -> impl Future<Output = io::Result<usize>> {
-                self.0.peek(space)
+                self.0
+                    .inner()
+                    .io_with(Direction::Read, move |socket| socket.peek(space))
             }
 
             /// Reads without waiting; see [`TcpStream::try_read`].
@@ -115,7 +114,9 @@ macro_rules! reads {
             ///
             /// As for [`TcpStream::try_read`].
             pub fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
-                self.0.try_read(space)
+                self.0
+                    .inner()
+                    .try_io_taking(Direction::Read, |socket| socket.receive(space))
             }
 
             /// Waits until a read may succeed; see [`TcpStream::readable`].
@@ -128,7 +129,7 @@ macro_rules! reads {
             ///
             /// As for [`TcpStream::readable`].
             pub fn readable(&self) -> impl Future<Output = io::Result<()>> {
-                self.0.readable()
+                self.0.inner().readable()
             }
 
             /// Reads, for those who write futures by hand; see [`TcpStream::poll_read`].
@@ -141,7 +142,9 @@ macro_rules! reads {
                 context: &mut Context<'_>,
                 space: &mut [u8],
             ) -> Poll<io::Result<usize>> {
-                self.0.poll_read(context, space)
+                self.0
+                    .inner()
+                    .poll_io_with(context, Direction::Read, |socket| socket.receive(space))
             }
         }
         addresses!($half);
@@ -151,7 +154,7 @@ macro_rules! reads {
 /// What all halves that write offer; each does as the stream's method of its name.
 macro_rules! writes {
     ($half:ty) => {
-        impl $half {
+        impl<S: ByteStream> $half {
             /// Writes what there is room for; see [`TcpStream::write`].
             ///
             /// # Errors
@@ -162,7 +165,9 @@ macro_rules! writes {
             ///
             /// As for [`TcpStream::write`].
             pub fn write(&self, bytes: &[u8]) -> impl Future<Output = io::Result<usize>> {
-                self.0.write(bytes)
+                self.0
+                    .inner()
+                    .io_with(Direction::Write, move |socket| socket.send(bytes))
             }
 
             /// Writes from several buffers; see [`TcpStream::write_vectored`].
@@ -178,7 +183,9 @@ macro_rules! writes {
                 &self,
                 buffers: &[IoSlice<'_>],
             ) -> impl Future<Output = io::Result<usize>> {
-                self.0.write_vectored(buffers)
+                self.0.inner().io_with(Direction::Write, move |socket| {
+                    socket.send_vectored(buffers)
+                })
             }
 
             /// Writes all of `bytes`; see [`TcpStream::write_all`].
@@ -191,7 +198,10 @@ macro_rules! writes {
             ///
             /// As for [`TcpStream::write_all`].
             pub fn write_all(&self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> {
-                self.0.write_all(bytes)
+                let mut rest = bytes;
+                self.0
+                    .inner()
+                    .io_with(Direction::Write, move |socket| socket.send_rest(&mut rest))
             }
 
             /// Writes without waiting; see [`TcpStream::try_write`].
@@ -200,7 +210,9 @@ macro_rules! writes {
             ///
             /// As for [`TcpStream::try_write`].
             pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-                self.0.try_write(bytes)
+                self.0
+                    .inner()
+                    .try_io_taking(Direction::Write, |socket| socket.send(bytes))
             }
 
             /// Waits until a write may succeed; see [`TcpStream::writable`].
@@ -213,7 +225,7 @@ macro_rules! writes {
             ///
             /// As for [`TcpStream::writable`].
             pub fn writable(&self) -> impl Future<Output = io::Result<()>> {
-                self.0.writable()
+                self.0.inner().writable()
             }
 
             /// Has the peer read the end once it has read what was written; see
@@ -223,7 +235,7 @@ macro_rules! writes {
             ///
             /// As for [`TcpStream::shutdown`].
             pub fn shutdown(&self) -> io::Result<()> {
-                self.0.shutdown(Shutdown::Write)
+                self.0.shut_down(Shutdown::Write)
             }
 
             /// Writes, for those who write futures by hand; see [`TcpStream::poll_write`].
@@ -236,7 +248,9 @@ macro_rules! writes {
                 context: &mut Context<'_>,
                 bytes: &[u8],
             ) -> Poll<io::Result<usize>> {
-                self.0.poll_write(context, bytes)
+                self.0
+                    .inner()
+                    .poll_io_with(context, Direction::Write, |socket| socket.send(bytes))
             }
         }
         addresses!($half);
@@ -246,14 +260,14 @@ macro_rules! writes {
 /// What all halves offer.
 macro_rules! addresses {
     ($half:ty) => {
-        impl $half {
+        impl<S: ByteStream> $half {
             /// Returns the address of this end.
             ///
             /// # Errors
             ///
             /// As for [`TcpStream::local_addr`].
-            pub fn local_addr(&self) -> io::Result<SocketAddr> {
-                self.0.local_addr()
+            pub fn local_addr(&self) -> io::Result<S::Address> {
+                self.0.local_address()
             }
 
             /// Returns the address of the other end.
@@ -261,8 +275,8 @@ macro_rules! addresses {
             /// # Errors
             ///
             /// As for [`TcpStream::peer_addr`].
-            pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-                self.0.peer_addr()
+            pub fn peer_addr(&self) -> io::Result<S::Address> {
+                self.0.peer_address()
             }
         }
     };
@@ -270,5 +284,32 @@ macro_rules! addresses {
 
 pub(super) use {addresses, reads, writes};
 
-reads!(ReadHalf<'_>);
-writes!(WriteHalf<'_>);
+/// Lends the halves of a stream; takes the stream, and how its examples make a `client` and a
+/// `server` that are connected.
+macro_rules! split_method {
+    ($stream:ty, $pair:literal) => {
+        impl $stream {
+            /// Lends the half that reads and the half that writes. It costs nothing.
+            ///
+            /// ```
+            /// # futures::executor::block_on(async {
+            #[doc = $pair]
+            /// client.write_all(b"request").await?;
+            /// client.shutdown(std::net::Shutdown::Write)?;
+            ///
+            /// let (reader, writer) = server.split();
+            /// let echoed = windlass_net::io::copy(reader, writer).await?;
+            /// assert_eq!(echoed, 7);
+            /// # std::io::Result::Ok(()) }).unwrap();
+            /// ```
+            pub fn split(&self) -> ($crate::ReadHalf<'_, Self>, $crate::WriteHalf<'_, Self>) {
+                ($crate::ReadHalf::of(self), $crate::WriteHalf::of(self))
+            }
+        }
+    };
+}
+
+pub(crate) use split_method;
+
+reads!(ReadHalf<'_, S>);
+writes!(WriteHalf<'_, S>);
