@@ -16,7 +16,8 @@
 //! 5. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
 //!    threads of their own, or by a [`Resolver`] of yours (`resolve/`).
 //! 6. [`io`]: copying, in one direction or both (`copy/`): through a buffer, or within the kernel.
-//! 7. The traits of other crates (`compat/`).
+//! 7. Pipes (`pipe/`), and the standard streams (`stdio/`).
+//! 8. The traits of other crates (`compat/`).
 //!
 //! What differs between systems is in four tables: `system.rs`, for options `options/table.rs`, for
 //! batches of datagrams `udp/system/`, and for copying within the kernel `copy/kernel.rs`.
@@ -33,13 +34,16 @@ mod compat;
 mod copy;
 pub mod io;
 mod options;
+mod pipe;
 mod resolve;
+mod stdio;
 mod system;
 mod tcp;
 mod udp;
 
 pub use address::ToAddresses;
 pub use options::Keepalive;
+pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use resolve::{LookingUp, LookupError, Resolver, SystemResolver, lookup_host, lookup_host_by};
 pub use std::net::Shutdown;
 pub use tcp::{
