@@ -2,25 +2,13 @@
 
 mod common;
 
-use common::{MOMENT, pair, pattern, reset, run};
+use common::{MOMENT, can_trace, pair, pattern, reset, run};
 use futures::future::join3;
 use std::io::ErrorKind;
 use windlass_net::Shutdown;
 use windlass_net::io::copy;
 use windlass_reactor::signal::{Signal, SignalKind};
 use windlass_reactor::time::timeout;
-
-/// Says whether there is an strace here that may trace.
-fn can_trace() -> bool {
-    let works = std::process::Command::new("strace")
-        .args(["-f", "-o", "/dev/null", "true"])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !works {
-        eprintln!("skipped: there is no strace here, or it may not trace");
-    }
-    works
-}
 
 /// Runs the test `name` of this binary with system calls that fail as `fault` says, and checks that
 /// it passes, and that a call has failed.

@@ -1,6 +1,6 @@
 //! What may be used as an end of a pipe, and how an end is handed on.
 
-use crate::system::retry;
+use crate::system::{kind_name, retry};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, OFlags};
 use std::io;
@@ -20,7 +20,7 @@ impl End {
         if kind != FileType::Fifo {
             return Err(refuse(&format!(
                 "the descriptor is {}, not a pipe; use windlass_reactor::Async for other kinds",
-                name(kind)
+                kind_name(kind)
             )));
         }
         let mode = rustix::fs::fcntl_getfl(fd)? & OFlags::RWMODE;
@@ -38,19 +38,6 @@ impl End {
 
 fn refuse(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
-}
-
-/// Returns the name of a kind of file, for messages.
-pub(crate) fn name(kind: FileType) -> &'static str {
-    match kind {
-        FileType::RegularFile => "a regular file",
-        FileType::Directory => "a directory",
-        FileType::Fifo => "a pipe",
-        FileType::Socket => "a socket",
-        FileType::CharacterDevice => "a character device",
-        FileType::BlockDevice => "a block device",
-        _ => "a file of another kind",
-    }
 }
 
 /// Has the end block again, for programs that expect it.
