@@ -41,7 +41,7 @@ pub use windlass_executor::{
     block_in_place, block_on, spawn, spawn_blocking, spawn_local, spawn_on, try_spawn, yield_now,
 };
 
-/// Copying between streams.
+/// Copying between streams and from files, and the standard streams.
 pub mod io {
     #[doc(inline)]
     pub use windlass_net::io::*;
@@ -52,9 +52,9 @@ pub mod net {
     #[doc(inline)]
     pub use windlass_net::{
         AcceptBackoff, BindError, ConnectError, Connector, Failed, Inbound, Incoming, Keepalive,
-        LookingUp, LookupError, Outbound, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Received,
-        Resolver, ReuniteError, Shutdown, SystemResolver, TcpListener, TcpSocket, TcpStream,
-        ToAddresses, UdpSocket, WriteHalf, lookup_host, lookup_host_by,
+        LookingUp, LookupError, Outbound, OwnedReadHalf, OwnedWriteHalf, PipeReader, PipeWriter,
+        ReadHalf, Received, Resolver, ReuniteError, Shutdown, SystemResolver, TcpListener,
+        TcpSocket, TcpStream, ToAddresses, UdpSocket, WriteHalf, lookup_host, lookup_host_by, pipe,
     };
 }
 
