@@ -41,7 +41,7 @@ pub use windlass_executor::{
     block_in_place, block_on, spawn, spawn_blocking, spawn_local, spawn_on, try_spawn, yield_now,
 };
 
-/// Copying between streams.
+/// Copying between streams and from files, and the standard streams.
 pub mod io {
     #[doc(inline)]
     pub use windlass_net::io::*;
@@ -52,11 +52,11 @@ pub mod net {
     #[doc(inline)]
     pub use windlass_net::{
         AcceptBackoff, BindError, ConnectError, Connector, Credentials, Failed, Inbound, Incoming,
-        Keepalive, LookingUp, LookupError, Outbound, OwnedReadHalf, OwnedWriteHalf, ReadHalf,
-        Received, ReceivedFds, Resolver, ReuniteError, Shutdown, SystemResolver, TcpListener,
-        TcpSocket, TcpStream, ToAddresses, UdpSocket, UnixAddr, UnixAddrError, UnixDatagram,
-        UnixListener, UnixSeqpacket, UnixSeqpacketListener, UnixStream, WriteHalf, lookup_host,
-        lookup_host_by,
+        Keepalive, LookingUp, LookupError, Outbound, OwnedReadHalf, OwnedWriteHalf, PipeReader,
+        PipeWriter, ReadHalf, Received, ReceivedFds, Resolver, ReuniteError, Shutdown,
+        SystemResolver, TcpListener, TcpSocket, TcpStream, ToAddresses, UdpSocket, UnixAddr,
+        UnixAddrError, UnixDatagram, UnixListener, UnixSeqpacket, UnixSeqpacketListener,
+        UnixStream, WriteHalf, lookup_host, lookup_host_by, pipe,
     };
 }
 

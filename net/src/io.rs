@@ -1,7 +1,9 @@
-//! Copying between streams.
+//! Copying between streams and from files, and the standard streams.
 
 #[cfg(feature = "futures-io")]
 pub use crate::compat::FuturesIo;
 pub use crate::copy::{
-    Copy, CopyBidirectional, CopyFrom, CopyTo, KernelEnd, copy, copy_bidirectional,
+    Copy, CopyBidirectional, CopyFrom, CopyTo, KernelEnd, NotRegularFile, SendFile, copy,
+    copy_bidirectional, send_file,
 };
+pub use crate::stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout};

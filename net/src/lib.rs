@@ -20,7 +20,8 @@
 //! 6. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
 //!    threads of their own, or by a [`Resolver`] of yours (`resolve/`).
 //! 7. [`io`]: copying, in one direction or both (`copy/`): through a buffer, or within the kernel.
-//! 8. The traits of other crates (`compat/`).
+//! 8. Pipes (`pipe/`), and the standard streams (`stdio/`).
+//! 9. The traits of other crates (`compat/`).
 //!
 //! What differs between systems is in five tables: `system.rs`, for options `options/table.rs`, for
 //! batches of datagrams `udp/system/`, for Unix sockets `unix/system.rs`, and for copying within the
@@ -39,7 +40,9 @@ mod compat;
 mod copy;
 pub mod io;
 mod options;
+mod pipe;
 mod resolve;
+mod stdio;
 mod stream;
 mod system;
 mod tcp;
@@ -49,6 +52,7 @@ mod unix;
 pub use accept::{AcceptBackoff, Incoming};
 pub use address::ToAddresses;
 pub use options::Keepalive;
+pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use resolve::{LookingUp, LookupError, Resolver, SystemResolver, lookup_host, lookup_host_by};
 pub use std::net::Shutdown;
 pub use stream::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, WriteHalf};

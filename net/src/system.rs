@@ -7,6 +7,7 @@
 //! socket2 knows no flag of `socket`.
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny,
@@ -27,6 +28,19 @@ pub(crate) fn retry<R>(mut operation: impl FnMut() -> io::Result<R>) -> io::Resu
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             done => return done,
         }
+    }
+}
+
+/// Returns the name of a kind of file, for messages.
+pub(crate) fn kind_name(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "a regular file",
+        FileType::Directory => "a directory",
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice => "a character device",
+        FileType::BlockDevice => "a block device",
+        _ => "a file of another kind",
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{MOMENT, pair, pattern, reset, run};
+use common::{MOMENT, can_trace, pair, pattern, reset, run};
 use futures::future::join3;
 use std::io::ErrorKind;
 use windlass_net::Shutdown;
@@ -10,18 +10,6 @@ use windlass_net::io::copy;
 use windlass_reactor::signal::{Signal, SignalKind};
 use windlass_reactor::time::timeout;
 use windlass_reactor::{Backend, Poller};
-
-/// Says whether there is an strace here that may trace.
-fn can_trace() -> bool {
-    let works = std::process::Command::new("strace")
-        .args(["-f", "-o", "/dev/null", "true"])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !works {
-        eprintln!("skipped: there is no strace here, or it may not trace");
-    }
-    works
-}
 
 /// Returns the back end that is used here.
 fn backend() -> Backend {

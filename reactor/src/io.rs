@@ -51,6 +51,44 @@ use std::task::{Context, Poll, ready};
 /// #     }
 /// # }
 /// ```
+///
+/// # Terminals, timers and other devices
+///
+/// Whatever poll(2) can wait for will do. Some kinds have ways of their own:
+///
+/// - Of a pseudo-terminal the side that stands for keyboard and screen says `EIO` when no program has
+///   it open any more, on Linux (pty(7)); on other systems reading gives 0. What was printed before
+///   is read first: a hang-up is no end while there is more.
+/// - A terminal is shared with the shell and other programs, and [`new`](Async::new) has it not block
+///   for all of them. Use one that was opened anew; for standard input and output there is `Stdin`
+///   and `Stdout` in windlass-net.
+/// - On macOS `/dev/tty` can't be waited for; the terminal's own name can.
+/// - Regular files are refused when they would have to wait, which they never say.
+///
+/// A timer of the kernel's (`timerfd_create`(2)), which tells how often it has expired:
+///
+/// ```
+/// # #[cfg(target_os = "linux")]
+/// # fn main() -> std::io::Result<()> {
+/// use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+/// use rustix::time::{timerfd_create, timerfd_settime};
+/// use windlass_reactor::Async;
+///
+/// let timer = timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::NONBLOCK)?;
+/// let pause = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+/// let times = Itimerspec { it_interval: pause, it_value: pause };
+/// timerfd_settime(&timer, TimerfdTimerFlags::empty(), &times)?;
+///
+/// let timer = Async::from_nonblocking(timer);
+/// # futures::executor::block_on(async {
+/// let mut expired = [0; 8];
+/// timer.read_with(|timer| Ok(rustix::io::read(timer, &mut expired)?)).await?;
+/// assert!(u64::from_ne_bytes(expired) >= 1);
+/// # Ok(()) })
+/// # }
+/// # #[cfg(not(target_os = "linux"))]
+/// # fn main() {}
+/// ```
 pub struct Async<T> {
     /// Comes before `io`, so that it leaves the reactor before the descriptor is closed.
     registered: OnceLock<Registered>,

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "futures-io")]
 mod futures_io;
+#[cfg(feature = "futures-io")]
+mod pipes;
 
 #[cfg(feature = "futures-io")]
 pub use futures_io::FuturesIo;

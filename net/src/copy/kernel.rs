@@ -1,10 +1,11 @@
-//! What the kernel has for moving bytes from one socket to another, in one table: splice(2) by way
-//! of a pipe on Linux and Android; nothing elsewhere.
+//! What the kernel has for moving bytes to a socket, in one table: from another socket by splice(2),
+//! by way of a pipe, and from a file by sendfile(2), both on Linux and Android; nothing elsewhere.
+//! (Other systems have a sendfile, too, but the crate rustix doesn't have theirs.)
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) use linux::{make_pipe, may_splice, splice};
+pub(super) use linux::{make_pipe, may_splice, send_file, splice};
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) use none::{make_pipe, may_splice, splice};
+pub(super) use none::{make_pipe, may_splice, send_file, splice};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux {
@@ -43,6 +44,24 @@ mod linux {
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
         retry(|| Ok(rustix::pipe::splice(from, None, to, None, most, flags)?))
     }
+
+    /// Sends up to `most` bytes of a file, from `offset` on; 0 is its end.
+    pub(in crate::copy) fn send_file(
+        file: BorrowedFd<'_>,
+        offset: u64,
+        most: usize,
+        socket: BorrowedFd<'_>,
+    ) -> io::Result<usize> {
+        let send = || {
+            Ok(rustix::fs::sendfile(
+                socket,
+                file,
+                Some(&mut { offset }),
+                most,
+            )?)
+        };
+        retry(|| sigpipe::without_signal(socket, send))
+    }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -62,6 +81,15 @@ mod none {
         _: BorrowedFd<'_>,
         _: BorrowedFd<'_>,
         _: usize,
+    ) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(in crate::copy) fn send_file(
+        _: BorrowedFd<'_>,
+        _: u64,
+        _: usize,
+        _: BorrowedFd<'_>,
     ) -> io::Result<usize> {
         Err(io::ErrorKind::Unsupported.into())
     }

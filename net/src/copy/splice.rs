@@ -145,8 +145,10 @@ impl Splice {
     }
 }
 
-/// Says whether splice(2) can't be used on these ends, or at all; no byte was moved then.
-fn is_unsupported(error: &io::Error) -> bool {
+/// Says whether splice(2), or sendfile(2), can't be used on these ends, or at all; no byte was moved
+/// then.
+pub(super) fn is_unsupported(error: &io::Error) -> bool {
     let refusals = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::PERM];
-    Errno::from_io_error(error).is_some_and(|errno| refusals.contains(&errno))
+    error.kind() == io::ErrorKind::Unsupported
+        || Errno::from_io_error(error).is_some_and(|errno| refusals.contains(&errno))
 }

@@ -191,3 +191,15 @@ pub fn std_read_to_end(mut stream: &std::net::TcpStream) -> Vec<u8> {
 pub fn std_write_all(mut stream: &std::net::TcpStream, bytes: &[u8]) {
     stream.write_all(bytes).unwrap();
 }
+
+/// Says whether there is an strace here that may trace.
+pub fn can_trace() -> bool {
+    let works = std::process::Command::new("strace")
+        .args(["-f", "-o", "/dev/null", "true"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !works {
+        eprintln!("skipped: there is no strace here, or it may not trace");
+    }
+    works
+}

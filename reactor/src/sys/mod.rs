@@ -28,10 +28,9 @@ pub(crate) mod fork;
 ))]
 pub(crate) mod kqueue;
 pub mod lock;
-pub(crate) mod pipe;
+pub mod pipe;
 pub(crate) mod poll;
 pub(crate) mod signal;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 pub mod sigpipe;
 pub mod tcp;
 pub mod unix;

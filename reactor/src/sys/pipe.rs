@@ -5,8 +5,12 @@ use std::io;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
 /// Makes a pipe whose ends do not block and are closed on exec: (read end, write end).
+///
+/// # Errors
+///
+/// What the system says: most often that there are no descriptors left.
 #[cfg(not(target_vendor = "apple"))]
-pub(crate) fn create() -> io::Result<(OwnedFd, OwnedFd)> {
+pub fn create() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [-1; 2];
     // SAFETY: the kernel writes two descriptors to the array.
     check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) })?;
@@ -16,8 +20,12 @@ pub(crate) fn create() -> io::Result<(OwnedFd, OwnedFd)> {
 /// Makes a pipe whose ends do not block and are closed on exec: (read end, write end).
 ///
 /// Without `pipe2` a child forked by another thread in between inherits the ends.
+///
+/// # Errors
+///
+/// What the system says: most often that there are no descriptors left.
 #[cfg(target_vendor = "apple")]
-pub(crate) fn create() -> io::Result<(OwnedFd, OwnedFd)> {
+pub fn create() -> io::Result<(OwnedFd, OwnedFd)> {
     use std::os::fd::AsFd;
     let mut ends = [-1; 2];
     // SAFETY: the kernel writes two descriptors to the array.
