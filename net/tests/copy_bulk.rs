@@ -117,12 +117,14 @@ async fn stuck_in_bulk(
 ) -> Vec<u8> {
     // Made of a piece again and again, whose length fits into no buffer evenly.
     let bytes = pattern(1_000_003).repeat(64);
-    let mut sent = 0;
+    let (mut sent, mut waits) = (0, 0);
     let sending = async {
         while sent < bytes.len() {
             let piece = &bytes[sent..(sent + (1 << 18)).min(bytes.len())];
-            match timeout(MOMENT * 4, from.write(piece)).await {
-                Ok(count) => sent += count.unwrap(),
+            match timeout(MOMENT, from.write(piece)).await {
+                Ok(count) => (sent, waits) = (sent + count.unwrap(), 0),
+                // The copy has its turn before each wait: on a slow machine one is not enough.
+                Err(_full) if waits < 4 => waits += 1,
                 Err(_full) => return,
             }
         }
