@@ -15,7 +15,8 @@
 //!    and the options of all (`options/`).
 //! 5. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
 //!    threads of their own, or by a [`Resolver`] of yours (`resolve/`).
-//! 6. [`io`]: copying, in one direction or both (`copy/`): through a buffer, or within the kernel.
+//! 6. [`io`]: copying, in one direction or both (`copy/`): through a buffer, or within the kernel;
+//!    and whole pieces, read and written in a way that can be cancelled (`exact/`).
 //! 7. The traits of other crates (`compat/`).
 //!
 //! What differs between systems is in four tables: `system.rs`, for options `options/table.rs`, for
@@ -31,6 +32,8 @@
 mod address;
 mod compat;
 mod copy;
+#[cfg(feature = "futures-io")]
+mod exact;
 pub mod io;
 mod options;
 mod resolve;
