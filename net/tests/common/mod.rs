@@ -2,6 +2,9 @@
 //! that the one of the process serves them.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod cancelling;
+pub mod sealed;
+
 use std::future::Future;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
