@@ -35,6 +35,7 @@ mod copy;
 #[cfg(feature = "futures-io")]
 mod exact;
 pub mod io;
+mod listener;
 mod options;
 mod resolve;
 mod system;
@@ -42,6 +43,7 @@ mod tcp;
 mod udp;
 
 pub use address::ToAddresses;
+pub use listener::{Listener, descriptor_limit};
 pub use options::Keepalive;
 pub use resolve::{LookingUp, LookupError, Resolver, SystemResolver, lookup_host, lookup_host_by};
 pub use std::net::Shutdown;

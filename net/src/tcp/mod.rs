@@ -18,6 +18,7 @@ mod stream;
 mod urgent;
 
 pub use accept::Incoming;
+pub(crate) use accept::is_shortage_error;
 pub use builder::TcpSocket;
 pub use connector::Connector;
 pub use failures::ConnectError;
