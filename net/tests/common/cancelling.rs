@@ -48,6 +48,7 @@ impl Where {
 /// something that it may wait for; it is called, again and again, whenever it is pending. `check` is
 /// given what is there in the end.
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "closures stand in the call")]
 pub fn cancel_at_every_pending<P, W, R>(
     begin: impl Fn() -> (P, W),
     operate: impl AsyncFn(&mut P) -> R,
