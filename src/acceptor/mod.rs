@@ -18,7 +18,7 @@ use serving::{Serving, Ticket, Times};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -212,7 +212,22 @@ where
     /// # Cancel safety
     ///
     /// When it is dropped, the listeners are closed, and open connections go on.
-    pub async fn serve<H, F, E>(self, handler: H) -> io::Result<()>
+    #[track_caller]
+    pub fn serve<H, F, E>(self, handler: H) -> impl Future<Output = io::Result<()>>
+    where
+        H: Fn(L::Stream, L::Address) -> F + Clone + Send + 'static,
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Send + 'static,
+    {
+        self.serve_for(handler, Location::caller())
+    }
+
+    /// Serves; the tasks are shown as spawned at `spawned_at`.
+    async fn serve_for<H, F, E>(
+        self,
+        handler: H,
+        spawned_at: &'static Location<'static>,
+    ) -> io::Result<()>
     where
         H: Fn(L::Stream, L::Address) -> F + Clone + Send + 'static,
         F: Future<Output = Result<(), E>> + Send + 'static,
@@ -234,6 +249,7 @@ where
             refuses,
             times,
             handler,
+            spawned_at,
             shared: shared.clone(),
         };
         if listeners.len() == 1 {
@@ -269,12 +285,13 @@ where
     /// # Cancel safety
     ///
     /// As for [`serve`](Acceptor::serve).
-    pub async fn serve_until<S, H, F, E>(
+    #[track_caller]
+    pub fn serve_until<S, H, F, E>(
         self,
         stop: S,
         limit: Duration,
         handler: H,
-    ) -> io::Result<AcceptorCounts>
+    ) -> impl Future<Output = io::Result<AcceptorCounts>>
     where
         S: Future,
         H: Fn(L::Stream, L::Address) -> F + Clone + Send + 'static,
@@ -282,18 +299,21 @@ where
         E: Send + 'static,
     {
         let handle = self.handle();
-        let (mut stop, mut serving) = (pin!(stop), pin!(self.serve(handler)));
-        let mut stopped = false;
-        let served = poll_fn(|context| {
-            if !stopped && stop.as_mut().poll(context).is_ready() {
-                stopped = true;
-                handle.stop();
-            }
-            serving.as_mut().poll(context)
-        })
-        .await;
-        let counts = handle.drain(limit).await;
-        served.map(|()| counts)
+        let serving = self.serve_for(handler, Location::caller());
+        async move {
+            let (mut stop, mut serving) = (pin!(stop), pin!(serving));
+            let mut stopped = false;
+            let served = poll_fn(|context| {
+                if !stopped && stop.as_mut().poll(context).is_ready() {
+                    stopped = true;
+                    handle.stop();
+                }
+                serving.as_mut().poll(context)
+            })
+            .await;
+            let counts = handle.drain(limit).await;
+            served.map(|()| counts)
+        }
     }
 
     fn most_connections(&self, workers: usize) -> usize {
@@ -326,6 +346,7 @@ struct Accepting<L, H> {
     refuses: bool,
     times: Times,
     handler: H,
+    spawned_at: &'static Location<'static>,
     shared: Arc<Shared>,
 }
 
@@ -375,15 +396,17 @@ where
         let connections = &self.shared.connections;
         match catch_unwind(AssertUnwindSafe(|| (self.handler)(stream, address))) {
             Ok(handler) => {
-                connections.spawn(Serving::new(handler, self.times.start(), ticket));
+                let serving = Serving::new(handler, self.times.start(), ticket);
+                connections.spawn_at(serving, self.spawned_at);
             }
             Err(panic) => {
                 ticket.end = End::Panicked;
                 // In a task, it is up to the runtime as if the future had panicked.
-                connections.spawn(async move {
+                let panicking = async move {
                     let _ticket = ticket;
                     resume_unwind(panic);
-                });
+                };
+                connections.spawn_at(panicking, self.spawned_at);
             }
         }
     }
