@@ -15,8 +15,8 @@ use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::process::ExitCode;
-use windlass::net::{TcpListener, TcpStream};
-use windlass::{spawn, yield_now};
+use windlass::net::TcpStream;
+use windlass::yield_now;
 use windlass_examples::{HELP, Options, Totals, run, serve};
 
 /// Sends back whatever comes, over TCP.
@@ -41,19 +41,16 @@ thread_local! {
 fn main() -> ExitCode {
     run(|arguments: Arguments| {
         let hint = "type: nc HOST PORT";
-        let accept = |listener| accept(listener, arguments.buffer as usize);
-        serve(&arguments.server, &TOTALS, hint, accept)
+        let size = arguments.buffer as usize;
+        let handler = move |stream| echo(stream, size);
+        serve(
+            &arguments.server,
+            &TOTALS,
+            hint,
+            |acceptor| acceptor,
+            handler,
+        )
     })
-}
-
-async fn accept(listener: TcpListener, size: usize) -> io::Result<()> {
-    let mut incoming = listener.incoming();
-    while let Some(accepted) = incoming.next().await {
-        let (stream, _peer) = accepted?;
-        TOTALS.connection();
-        spawn(echo(stream, size));
-    }
-    Ok(())
 }
 
 /// Serves one connection.
@@ -63,26 +60,16 @@ async fn accept(listener: TcpListener, size: usize) -> io::Result<()> {
 /// first; `poll_readable` needs no place for the wait, of which there is one at a time; and what
 /// happens seldom is boxed.
 #[expect(clippy::manual_async_fn, reason = "120 bytes instead of 80")]
-fn echo(stream: TcpStream, size: usize) -> impl Future<Output = ()> {
+fn echo(stream: TcpStream, size: usize) -> impl Future<Output = io::Result<()>> {
     async move {
-        let ended = loop {
-            if let Err(error) = poll_fn(|context| stream.poll_readable(context)).await {
-                break Err(error);
+        loop {
+            poll_fn(|context| stream.poll_readable(context)).await?;
+            match pass(&stream, size)? {
+                Passed::Everything => {}
+                Passed::Part => yield_now().await,
+                Passed::Unwritten(rest) => Box::pin(write(&stream, rest)).await?,
+                Passed::End => return Ok(()),
             }
-            match pass(&stream, size) {
-                Ok(Passed::Everything) => {}
-                Ok(Passed::Part) => yield_now().await,
-                Ok(Passed::Unwritten(rest)) => {
-                    if let Err(error) = Box::pin(write(&stream, rest)).await {
-                        break Err(error);
-                    }
-                }
-                Ok(Passed::End) => break Ok(()),
-                Err(error) => break Err(error),
-            }
-        };
-        if ended.is_err() {
-            TOTALS.error();
         }
     }
 }

@@ -20,11 +20,11 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use windlass::Runtime;
 use windlass::io::{CopyBidirectional, copy_bidirectional};
-use windlass::net::{TcpListener, TcpStream, lookup_host};
+use windlass::net::{Acceptor, TcpStream, lookup_host};
 use windlass::time::timeout;
-use windlass::{Runtime, spawn};
-use windlass_examples::{HELP, Options, Slot, Slots, Totals, run, serve};
+use windlass_examples::{HELP, Options, Totals, run, serve};
 
 /// Passes TCP connections on to another server.
 #[derive(Debug, Parser)]
@@ -43,7 +43,7 @@ struct Arguments {
           value_parser = clap::value_parser!(u64).range(1..))]
     connect_timeout: u64,
     /// How many connections are open at the most; others wait until one ends. Each takes two
-    /// descriptors, so this should be less than half of what the process may open
+    /// descriptors, and there are never more than the process may open (ulimit -n)
     #[arg(long, value_name = "N", default_value_t = 10_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: u32,
@@ -70,34 +70,18 @@ fn main() -> ExitCode {
             },
             connect_limit: Duration::from_secs(arguments.connect_timeout),
         });
-        let slots = Slots::new(arguments.max_connections as usize);
         let hint = format!("clients of {} may connect to ADDR", arguments.upstream);
-        let accept = |listener| accept(listener, slots, route);
-        serve(&arguments.server, &TOTALS, &hint, accept)
+        let most = arguments.max_connections as usize;
+        let set = |acceptor: Acceptor<_>| acceptor.max_connections(most).descriptors_each(2);
+        let handler = move |client| pass_on(client, route.clone());
+        serve(&arguments.server, &TOTALS, &hint, set, handler)
     })
 }
 
-async fn accept(listener: TcpListener, slots: Arc<Slots>, route: Arc<Route>) -> io::Result<()> {
-    let mut incoming = listener.incoming();
-    loop {
-        // The slot comes first: a connection that is accepted has been promised service.
-        let slot = slots.take().await;
-        let Some(accepted) = incoming.next().await else {
-            return Ok(());
-        };
-        let (client, _peer) = accepted?;
-        TOTALS.connection();
-        spawn(pass_on(client, slot, route.clone()));
-    }
-}
-
 /// Serves one connection.
-async fn pass_on(client: TcpStream, slot: Slot, route: Arc<Route>) {
-    let owed = TOTALS.owe();
-    if relay(client, &route).await.is_err() {
-        TOTALS.error();
-    }
-    drop((slot, owed));
+async fn pass_on(client: TcpStream, route: Arc<Route>) -> io::Result<()> {
+    let _owed = TOTALS.owe();
+    relay(client, &route).await
 }
 
 /// Connects to the upstream server and copies until both sides have ended.

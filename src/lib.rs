@@ -1,7 +1,7 @@
 //! An async runtime whose readiness mechanism is chosen at run time.
 //!
 //! This crate is the face of three that can also be used alone: it re-exports them and adds
-//! nothing.
+//! [`net::Acceptor`], which joins them.
 //!
 //! | here | from | what |
 //! | --- | --- | --- |
@@ -32,6 +32,8 @@
 
 #![forbid(unsafe_code)]
 
+mod acceptor;
+
 #[doc(inline)]
 pub use windlass_executor::{
     AbortHandle, Builder, CancellationToken, Cancelled, CancelledOwned, Culprit, Drain, DrainGuard,
@@ -49,14 +51,15 @@ pub mod io {
 
 /// Sockets and the look-up of names.
 pub mod net {
+    pub use crate::acceptor::{Acceptor, AcceptorCounts, AcceptorHandle};
     #[doc(inline)]
     pub use windlass_net::{
         AcceptBackoff, BindError, ConnectError, Connector, Credentials, Failed, Inbound, Incoming,
-        Keepalive, LookingUp, LookupError, Outbound, OwnedReadHalf, OwnedWriteHalf, PipeReader,
-        PipeWriter, ReadHalf, Received, ReceivedFds, Resolver, ReuniteError, Shutdown,
+        Keepalive, Listener, LookingUp, LookupError, Outbound, OwnedReadHalf, OwnedWriteHalf,
+        PipeReader, PipeWriter, ReadHalf, Received, ReceivedFds, Resolver, ReuniteError, Shutdown,
         SystemResolver, TcpListener, TcpSocket, TcpStream, ToAddresses, UdpSocket, UnixAddr,
         UnixAddrError, UnixDatagram, UnixListener, UnixSeqpacket, UnixSeqpacketListener,
-        UnixStream, WriteHalf, lookup_host, lookup_host_by, pipe,
+        UnixStream, WriteHalf, descriptor_limit, lookup_host, lookup_host_by, pipe,
     };
 }
 

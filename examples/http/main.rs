@@ -14,11 +14,8 @@ mod connection;
 
 use clap::Parser;
 use connection::{Connection, Limits};
-use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
-use windlass::net::TcpListener;
-use windlass::spawn;
 use windlass_examples::{HELP, Options, Totals, run, serve};
 
 /// Answers HTTP requests with "Hello, world!".
@@ -46,22 +43,13 @@ fn main() -> ExitCode {
             idle: Duration::from_secs(arguments.idle_timeout),
         };
         let hint = "type: curl -v http://ADDR/ or: ab -k -c 10 -n 100000 http://ADDR/";
-        let accept = |listener| accept(listener, limits);
-        serve(&arguments.server, &TOTALS, hint, accept)
+        let handler = move |stream| Connection::new(stream, limits).serve();
+        serve(
+            &arguments.server,
+            &TOTALS,
+            hint,
+            |acceptor| acceptor,
+            handler,
+        )
     })
-}
-
-async fn accept(listener: TcpListener, limits: Limits) -> io::Result<()> {
-    let mut incoming = listener.incoming();
-    while let Some(accepted) = incoming.next().await {
-        let (stream, _peer) = accepted?;
-        TOTALS.connection();
-        let connection = Connection::new(stream, limits);
-        spawn(async move {
-            if connection.serve().await.is_err() {
-                TOTALS.error();
-            }
-        });
-    }
-    Ok(())
 }

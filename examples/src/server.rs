@@ -6,7 +6,7 @@ use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use windlass::net::TcpListener;
+use windlass::net::{Acceptor, TcpListener, TcpStream};
 use windlass::reactor::Backend;
 use windlass::signal::{Signal, SignalKind};
 use windlass::{Handle, Runtime, spawn};
@@ -53,32 +53,32 @@ impl Options {
 
 /// Runs a server until it is asked to stop.
 ///
-/// `accept` takes connections for ever; `hint` says what to type, where `ADDR`, or `HOST PORT`,
-/// stands for the address. On ctrl-c or `SIGTERM` nothing more is accepted. Clients that are owed something, or
+/// `handler` serves a connection, within the limits that `set` has put on the acceptor; `hint` says
+/// what to type, where `ADDR`, or `HOST PORT`, stands for the address. On ctrl-c or `SIGTERM` nothing more is accepted. Clients that are owed something, or
 /// that go on being served, get a few seconds; idle connections are closed. A second signal ends
 /// it at once.
 ///
 /// # Errors
 ///
 /// If the server can't listen, or its listener fails.
-pub fn serve<A>(
+pub fn serve<F>(
     options: &Options,
     totals: &'static Totals,
     hint: &str,
-    accept: impl FnOnce(TcpListener) -> A,
+    set: impl FnOnce(Acceptor<TcpListener>) -> Acceptor<TcpListener>,
+    handler: impl Fn(TcpStream) -> F + Clone + Send + 'static,
 ) -> io::Result<()>
 where
-    A: Future<Output = io::Result<()>> + Send + 'static,
+    F: Future<Output = io::Result<()>> + Send + 'static,
 {
     let runtime = options.runtime()?;
-    runtime.block_on(async {
+    let counts = runtime.block_on(async {
         let listener = TcpListener::bind(&options.listen).await?;
         let address = listener.local_addr()?;
         let mut stop = Stop::new()?;
-        let until_stopped = totals
-            .stopping()
-            .run_until_cancelled_owned(accept(listener));
-        let mut accepting = spawn(until_stopped);
+        let acceptor = set(Acceptor::new(listener)).drain_by(totals.owed());
+        let counts = acceptor.handle();
+        let mut accepting = spawn(acceptor.serve(move |stream, _peer| handler(stream)));
         spawn(show(Signal::new(SignalKind::USER_DEFINED_1)?));
         say(format_args!("listening on {address}"));
         let host_and_port = format!("{} {}", address.ip(), address.port());
@@ -87,7 +87,8 @@ where
             .replace("ADDR", &address.to_string()));
 
         if let First::B(ended) = first(stop.requested(), &mut accepting).await {
-            return ended?.unwrap_or(Ok(()));
+            ended??;
+            return Ok(counts);
         }
         totals.stop();
         // The listener is closed once this has ended.
@@ -99,11 +100,13 @@ where
         if let First::B(left @ 1..) = first(stop.requested(), totals.drain(DRAIN_LIMIT)).await {
             say(format_args!("{left} clients are cut off"));
         }
-        Ok(())
+        io::Result::Ok(counts)
     })?;
     // This closes what is still open.
     drop(runtime);
-    say(totals);
+    let counts = counts.counts();
+    let errors = counts.failed + counts.timed_out + counts.panicked;
+    say(totals.in_words(counts.accepted, errors));
     Ok(())
 }
 

@@ -1,11 +1,10 @@
 //! What a server counts, and when it has nothing left to do.
 
-use std::fmt;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use windlass::time::sleep;
-use windlass::{CancellationToken, Drain, DrainGuard};
+use windlass::{Drain, DrainGuard};
 
 /// How long nothing must have been served for the drain to be over, and how often that is looked at.
 const QUIET: Duration = Duration::from_millis(100);
@@ -18,8 +17,6 @@ pub struct Totals {
     /// What is served: "bytes" or "requests".
     unit: &'static str,
     served: AtomicU64,
-    connections: AtomicU64,
-    errors: AtomicU64,
     /// Whether the server was asked to stop, and what clients are owed.
     drain: LazyLock<Drain>,
 }
@@ -30,20 +27,8 @@ impl Totals {
         Self {
             unit,
             served: AtomicU64::new(0),
-            connections: AtomicU64::new(0),
-            errors: AtomicU64::new(0),
             drain: LazyLock::new(Drain::new),
         }
-    }
-
-    /// Counts a connection.
-    pub fn connection(&self) {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a connection that has failed.
-    pub fn error(&self) {
-        self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts what was served.
@@ -67,9 +52,9 @@ impl Totals {
         self.drain.is_stopping()
     }
 
-    /// Returns what is cancelled when the server is asked to stop.
-    pub fn stopping(&self) -> CancellationToken {
-        self.drain.token().clone()
+    /// Returns what knows whether the server was asked to stop, and what clients are owed.
+    pub fn owed(&self) -> Drain {
+        self.drain.clone()
     }
 
     /// Waits until no client is owed anything and nothing has been served for a while, or until
@@ -94,15 +79,11 @@ impl Totals {
     }
 }
 
-impl fmt::Display for Totals {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} connections, {} {}, {} errors",
-            self.connections.load(Ordering::Relaxed),
-            self.served.load(Ordering::Relaxed),
-            self.unit,
-            self.errors.load(Ordering::Relaxed),
-        )
+impl Totals {
+    /// Says what was served, on how many connections, and how many of those have failed.
+    pub fn in_words(&self, connections: u64, errors: u64) -> String {
+        let served = self.served.load(Ordering::Relaxed);
+        let unit = self.unit;
+        format!("{connections} connections, {served} {unit}, {errors} errors")
     }
 }

@@ -7,6 +7,7 @@ use pin_project_lite::pin_project;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -187,13 +188,30 @@ impl Drain {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        self.spawn_at(future, Location::caller())
+    }
+
+    /// As [`spawn`](Self::spawn), on behalf of who called from elsewhere; for the acceptor of the
+    /// crate `windlass`, and no part of what is kept stable.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn spawn_at<F>(
+        &self,
+        future: F,
+        spawned_at: &'static Location<'static>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
         let listed = Listed::new(self.0.clone());
         let number = listed.number;
-        let task = crate::spawn(Spawned {
+        let spawned = Spawned {
             future,
             _listed: listed,
             _guard: self.guard(),
-        });
+        };
+        let task = crate::handle::spawn_at(spawned, spawned_at);
         // It may have ended already, and has left the list then.
         if let Some(place) = self.0.tasks.lock().alive.get_mut(&number) {
             *place = Some(task.abort_handle());

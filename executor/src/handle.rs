@@ -355,7 +355,20 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    match try_spawn(future) {
+    spawn_at(future, Location::caller())
+}
+
+/// Starts `future` as [`spawn`] does, on behalf of who called from elsewhere.
+#[track_caller]
+pub(crate) fn spawn_at<F>(
+    future: F,
+    spawned_at: &'static Location<'static>,
+) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    match try_spawn_at(future, spawned_at) {
         Ok(handle) => handle,
         Err(SpawnError(Refusal::NoRuntime)) => no_runtime("spawn"),
         Err(SpawnError(Refusal::Inherited)) => refuse_inherited(),
@@ -383,7 +396,17 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let spawned_at = Location::caller();
+    try_spawn_at(future, Location::caller())
+}
+
+fn try_spawn_at<F>(
+    future: F,
+    spawned_at: &'static Location<'static>,
+) -> Result<JoinHandle<F::Output>, SpawnError>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
     context::spawn(future, spawned_at).or_else(|future| {
         let shared = context::runtime().ok_or(SpawnError(Refusal::NoRuntime))?;
         if shared.is_inherited() {

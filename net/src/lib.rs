@@ -19,7 +19,8 @@
 //!    and the options of all (`options/`).
 //! 6. What an address may be given as: [`ToAddresses`] (`address.rs`); names are looked up by
 //!    threads of their own, or by a [`Resolver`] of yours (`resolve/`).
-//! 7. [`io`]: copying, in one direction or both (`copy/`): through a buffer, or within the kernel.
+//! 7. [`io`]: copying, in one direction or both (`copy/`): through a buffer, or within the kernel;
+//!    and whole pieces, read and written in a way that can be cancelled (`exact/`).
 //! 8. Pipes (`pipe/`), and the standard streams (`stdio/`).
 //! 9. The traits of other crates (`compat/`).
 //!
@@ -38,7 +39,10 @@ mod accept;
 mod address;
 mod compat;
 mod copy;
+#[cfg(feature = "futures-io")]
+mod exact;
 pub mod io;
+mod listener;
 mod options;
 mod pipe;
 mod resolve;
@@ -51,6 +55,7 @@ mod unix;
 
 pub use accept::{AcceptBackoff, Incoming};
 pub use address::ToAddresses;
+pub use listener::{Listener, descriptor_limit};
 pub use options::Keepalive;
 pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use resolve::{LookingUp, LookupError, Resolver, SystemResolver, lookup_host, lookup_host_by};

@@ -4,6 +4,18 @@
 /// made in the examples.
 macro_rules! accepting_methods {
     ($listener:ty, $stream:ty, $address:ty, $bind:literal) => {
+        impl $crate::Listener for $listener {
+            type Stream = $stream;
+            type Address = $address;
+
+            fn poll_accept(
+                &self,
+                context: &mut std::task::Context<'_>,
+            ) -> std::task::Poll<std::io::Result<($stream, $address)>> {
+                $crate::listener::past_shortages(|| self.queue.poll_accept(context))
+            }
+        }
+
         impl $listener {
             /// Accepts a connection, waiting until there is one; returns the stream and the address
             /// of the peer.

@@ -9,5 +9,5 @@ mod shortage;
 
 pub use incoming::Incoming;
 pub(crate) use methods::accepting_methods;
-pub(crate) use queue::{Accepts, Listening, Queue};
+pub(crate) use queue::{Accepts, Listening, Queue, is_shortage_error};
 pub use shortage::AcceptBackoff;

@@ -101,6 +101,11 @@ fn is_shortage(error: Errno) -> bool {
     )
 }
 
+/// Says whether an error of accepting is that of a shortage.
+pub(crate) fn is_shortage_error(error: &io::Error) -> bool {
+    Errno::from_io_error(error).is_some_and(is_shortage)
+}
+
 /// What happens to the error of a shortage.
 pub(super) enum WhenShort {
     /// It is told once.

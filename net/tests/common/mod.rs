@@ -2,6 +2,8 @@
 //! that the one of the process serves them.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod cancelling;
+pub mod sealed;
 pub mod unix;
 
 use std::future::Future;
