@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -79,20 +80,25 @@ fn main() -> ExitCode {
 }
 
 /// Serves one connection.
-async fn pass_on(client: TcpStream, route: Arc<Route>) -> io::Result<()> {
-    let _owed = TOTALS.owe();
-    relay(client, &route).await
+///
+/// The block uses what it has captured in place, where an `async fn` would move it first.
+#[expect(clippy::manual_async_fn, reason = "it is smaller")]
+fn pass_on(client: TcpStream, route: Arc<Route>) -> impl Future<Output = io::Result<()>> {
+    async move {
+        let _owed = TOTALS.owe();
+        relay(&client, &route).await
+    }
 }
 
 /// Connects to the upstream server and copies until both sides have ended.
-async fn relay(client: TcpStream, route: &Route) -> io::Result<()> {
+async fn relay(client: &TcpStream, route: &Route) -> io::Result<()> {
     // What is over soon takes no room in a task that lasts.
     let connecting = Box::pin(TcpStream::connect(&route.upstream));
     let upstream = timeout(route.connect_limit, connecting).await??;
     // Whatever one side has sent at once is for the other side at once.
     client.set_nodelay(true)?;
     upstream.set_nodelay(true)?;
-    let mut copy = copy_bidirectional(&client, &upstream);
+    let mut copy = copy_bidirectional(client, &upstream);
     if let Some(limit) = route.idle_limit {
         copy = copy.idle_timeout(limit);
     }
