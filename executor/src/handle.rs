@@ -355,11 +355,10 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    match try_spawn(future) {
-        Ok(handle) => handle,
-        Err(SpawnError(Refusal::NoRuntime)) => no_runtime("spawn"),
-        Err(SpawnError(Refusal::Inherited)) => refuse_inherited(),
-    }
+    let spawned_at = Location::caller();
+    context::spawn(future, spawned_at, |future| {
+        current_or_panic("spawn").spawn(future, spawned_at)
+    })
 }
 
 /// Starts `future` as [`spawn`] does.
@@ -384,13 +383,13 @@ where
     F::Output: Send + 'static,
 {
     let spawned_at = Location::caller();
-    context::spawn(future, spawned_at).or_else(|future| {
-        let shared = context::runtime().ok_or(SpawnError(Refusal::NoRuntime))?;
-        if shared.is_inherited() {
-            return Err(SpawnError(Refusal::Inherited));
-        }
-        Ok(shared.spawn(future, spawned_at))
-    })
+    match context::with(|context| context.shared.is_inherited()) {
+        None => Err(SpawnError(Refusal::NoRuntime)),
+        Some(true) => Err(SpawnError(Refusal::Inherited)),
+        Some(false) => Ok(context::spawn(future, spawned_at, |future| {
+            current_or_panic("try_spawn").spawn(future, spawned_at)
+        })),
+    }
 }
 
 /// Starts `future` as a task that stays on this thread, so that it need not be `Send`.
@@ -461,6 +460,14 @@ where
         Some(shared) => shared.spawn_blocking(closure, shared.to_pool(), Location::caller()),
         None => no_runtime("spawn_blocking"),
     }
+}
+
+/// Returns the runtime that this thread runs tasks for.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn current_or_panic(what: &str) -> Arc<Shared> {
+    context::runtime().unwrap_or_else(|| no_runtime(what))
 }
 
 #[cold]
