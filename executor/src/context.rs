@@ -4,6 +4,7 @@
 use crate::pinned::Pinned;
 use crate::queue::{Line, Own, Put};
 use crate::runtime::{Scheduler, Shared};
+use crate::seed::Lots;
 use crate::task::{JoinHandle, Runnable, Tick};
 use std::cell::RefCell;
 use std::fmt;
@@ -105,6 +106,21 @@ impl Queues {
         } else {
             self.ready.pop().map(Next::Anywhere)
         }
+    }
+
+    /// Has the next task be one drawn by lot. For the only worker.
+    pub(crate) fn draw(&mut self, lots: &Lots) {
+        let count = self.len();
+        if count < 2 {
+            return;
+        }
+        let drawn = lots.below(count);
+        match drawn.checked_sub(self.ready.len()) {
+            None => self.ready.bring_forward(drawn),
+            Some(pinned) => self.pinned_ready.bring_forward(pinned),
+        }
+        // Whose turn it is changes with each that is taken.
+        self.pinned_is_next = drawn < self.ready.len();
     }
 
     /// Returns how many tasks are ready here.

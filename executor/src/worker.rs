@@ -53,6 +53,8 @@ pub(crate) struct Worker {
     tick: Tick,
     /// How long polls take is measured.
     is_timed: bool,
+    /// Which task is next is drawn by lot.
+    is_drawn: bool,
     /// There is no other worker.
     is_alone: bool,
     /// There is a watch, which is to be shown what the worker runs.
@@ -97,6 +99,7 @@ impl Worker {
             counters: shared.counters[index].clone(),
             tick: Tick::now(),
             is_timed: shared.is_timed,
+            is_drawn: shared.lots.is_some(),
             is_alone: shared.workers.len() == 1,
             is_watched: shared.watch.is_some(),
             is_sleep_told: shared.hooks.watch_sleep(),
@@ -144,8 +147,8 @@ impl Worker {
                     return output;
                 }
             }
-            let nothing_left = if self.is_timed {
-                self.run_timed_batch::<G>()
+            let nothing_left = if self.is_timed | self.is_drawn {
+                self.run_special_batch::<G>()
             } else {
                 self.run_batch::<G, false>()
             };
@@ -157,9 +160,13 @@ impl Worker {
 
     /// Runs up to [`BATCH`] tasks; returns whether there are no more.
     #[inline(always)]
-    fn run_batch<G, const IS_TIMED: bool>(&mut self) -> bool {
+    fn run_batch<G, const IS_SPECIAL: bool>(&mut self) -> bool {
         let mut kept = None;
-        for left in (0..BATCH).rev() {
+        let batch = if IS_SPECIAL { self.batch() } else { BATCH };
+        for left in (0..batch).rev() {
+            if IS_SPECIAL && self.is_drawn && kept.is_none() {
+                self.draw();
+            }
             let next = match kept {
                 None => self.next_task::<G>(),
                 kept => kept,
@@ -169,7 +176,7 @@ impl Worker {
             };
             self.prepare(&task);
             task.note_poll(self.tick);
-            let yielded = if IS_TIMED {
+            let yielded = if IS_SPECIAL && self.is_timed {
                 self.run_timed(task)
             } else {
                 task.run()
@@ -193,11 +200,34 @@ impl Worker {
         false
     }
 
-    /// As [`run_batch`](Self::run_batch), where it is measured how long polls take. Apart from that,
-    /// so that it costs nothing where it is not.
+    /// As [`run_batch`](Self::run_batch), where it is measured how long polls take, or drawn by lot
+    /// which are next. Apart from that, so that it costs nothing where it is not.
     #[inline(never)]
-    fn run_timed_batch<G>(&mut self) -> bool {
+    fn run_special_batch<G>(&mut self) -> bool {
         self.run_batch::<G, true>()
+    }
+
+    /// Returns how many tasks are run before the goal is looked at.
+    fn batch(&self) -> usize {
+        let lots = self.shared.lots.as_ref();
+        lots.map_or(BATCH, |lots| 1 + lots.below(BATCH))
+    }
+
+    /// Has the next task be any of those that are ready, also of those that came from elsewhere.
+    fn draw(&self) {
+        let Some(lots) = &self.shared.lots else {
+            return;
+        };
+        context::with_queues(|queues| {
+            let first = self.pinned.take_mail(usize::MAX, &mut queues.pinned_ready);
+            queues.pinned_ready.extend(first);
+            let ready = &mut queues.ready;
+            let first = self.queue.take(|all| all, |other| ready.push_back(other));
+            if let Some(first) = first {
+                queues.ready.push_back(first);
+            }
+            queues.draw(lots);
+        });
     }
 
     /// Runs a task and measures how long that takes.
@@ -252,10 +282,18 @@ impl Worker {
         if self.is_alone {
             self.counters.queue.store(ready, Relaxed);
         }
-        self.pace.grant(now, ready) - 1
+        match self.is_drawn {
+            false => self.pace.grant(now, ready) - 1,
+            true => BATCH as u32,
+        }
     }
 
     fn look_at_io_if_due(&mut self, now: Instant) {
+        if self.is_drawn {
+            // Not by time, for the order in which timers fire that are due together shows when they
+            // were taken in.
+            return self.turn(Some(Duration::ZERO));
+        }
         if self.pace.is_due(now) {
             if self.reactor.is_idle() {
                 self.pace.restart_at(now);
