@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Numbers as if by chance: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// Numbers as if by chance: `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number
 /// generators", 2014), which has no state that it can't leave.
 ///
 /// Only the worker of its runtime draws from it, so that no step has to be atomic.

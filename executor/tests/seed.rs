@@ -47,8 +47,7 @@ async fn mixed() -> Trace {
     for task in tasks {
         task.await.unwrap();
     }
-    let trace = trace.lock().unwrap().clone();
-    trace
+    trace.lock().unwrap().clone()
 }
 
 /// Runs it twice in one runtime.
