@@ -4,6 +4,7 @@
 use crate::pinned::Pinned;
 use crate::queue::{Line, Own, Put};
 use crate::runtime::{Scheduler, Shared};
+use crate::seed::Lots;
 use crate::task::{JoinHandle, Runnable};
 use std::cell::RefCell;
 use std::fmt;
@@ -62,6 +63,21 @@ impl Queues {
         } else {
             self.ready.pop()
         }
+    }
+
+    /// Has the next task be one drawn by lot. For the only worker.
+    pub(crate) fn draw(&mut self, lots: &Lots) {
+        let count = self.len();
+        if count < 2 {
+            return;
+        }
+        let drawn = lots.below(count);
+        match drawn.checked_sub(self.ready.len()) {
+            None => self.ready.bring_forward(drawn),
+            Some(pinned) => self.pinned_ready.bring_forward(pinned),
+        }
+        // Whose turn it is changes with each that is taken.
+        self.pinned_is_next = drawn < self.ready.len();
     }
 
     /// Returns how many tasks are ready here.
@@ -189,29 +205,35 @@ pub(crate) fn is_entered() -> bool {
     with(|_| ()).is_some()
 }
 
-/// Starts a task of the runtime of this thread; hands the future back if there is none, or if its
-/// tasks don't move.
+/// Starts a task of the runtime of this thread; or has it started `elsewhere`, if there is none, or if
+/// its tasks don't move.
 ///
 /// Making the task runs no code of a user, so it can be done with the context in hand. A task that
 /// is refused is dropped after that.
+///
+/// The future is not handed back, nor the handle as one of two things that this may return: both
+/// would be moved in the pieces of either.
 #[inline(always)]
 pub(crate) fn spawn<F>(
     future: F,
     spawned_at: &'static Location<'static>,
-) -> Result<JoinHandle<F::Output>, F>
+    elsewhere: impl FnOnce(F) -> JoinHandle<F::Output>,
+) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     CONTEXT.with(|place| {
         let Ok(mut context) = place.try_borrow_mut() else {
-            return Err(future);
+            return elsewhere(future);
         };
         let Some(Context { shared, queues }) = &mut **context else {
-            return Err(future);
+            drop(context);
+            return elsewhere(future);
         };
         if !shared.is_stealing || shared.is_inherited() {
-            return Err(future);
+            drop(context);
+            return elsewhere(future);
         }
         let list = match queues {
             Some(queues) => queues.ready.index(),
@@ -228,13 +250,13 @@ where
             (Err(refused), _) => {
                 drop(context);
                 drop(refused);
-                return Ok(handle);
+                return handle;
             }
         };
         if put != Put::Next {
             shared.offer(put == Put::First);
         }
-        Ok(handle)
+        handle
     })
 }
 

@@ -359,6 +359,7 @@ where
 }
 
 /// Starts `future` as [`spawn`] does, on behalf of who called from elsewhere.
+#[inline(always)]
 #[track_caller]
 pub(crate) fn spawn_at<F>(
     future: F,
@@ -368,11 +369,9 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    match try_spawn_at(future, spawned_at) {
-        Ok(handle) => handle,
-        Err(SpawnError(Refusal::NoRuntime)) => no_runtime("spawn"),
-        Err(SpawnError(Refusal::Inherited)) => refuse_inherited(),
-    }
+    context::spawn(future, spawned_at, |future| {
+        current_or_panic("spawn").spawn(future, spawned_at)
+    })
 }
 
 /// Starts `future` as [`spawn`] does.
@@ -396,24 +395,14 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    try_spawn_at(future, Location::caller())
-}
-
-fn try_spawn_at<F>(
-    future: F,
-    spawned_at: &'static Location<'static>,
-) -> Result<JoinHandle<F::Output>, SpawnError>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    context::spawn(future, spawned_at).or_else(|future| {
-        let shared = context::runtime().ok_or(SpawnError(Refusal::NoRuntime))?;
-        if shared.is_inherited() {
-            return Err(SpawnError(Refusal::Inherited));
-        }
-        Ok(shared.spawn(future, spawned_at))
-    })
+    let spawned_at = Location::caller();
+    match context::with(|context| context.shared.is_inherited()) {
+        None => Err(SpawnError(Refusal::NoRuntime)),
+        Some(true) => Err(SpawnError(Refusal::Inherited)),
+        Some(false) => Ok(context::spawn(future, spawned_at, |future| {
+            current_or_panic("try_spawn").spawn(future, spawned_at)
+        })),
+    }
 }
 
 /// Starts `future` as a task that stays on this thread, so that it need not be `Send`.
@@ -484,6 +473,14 @@ where
         Some(shared) => shared.spawn_blocking(closure, shared.to_pool(), Location::caller()),
         None => no_runtime("spawn_blocking"),
     }
+}
+
+/// Returns the runtime that this thread runs tasks for.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn current_or_panic(what: &str) -> Arc<Shared> {
+    context::runtime().unwrap_or_else(|| no_runtime(what))
 }
 
 #[cold]

@@ -42,6 +42,7 @@ mod pinned;
 mod place;
 mod queue;
 mod runtime;
+mod seed;
 mod sync;
 mod task;
 mod task_builder;

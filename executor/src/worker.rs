@@ -53,6 +53,8 @@ pub(crate) struct Worker {
     tick: Tick,
     /// How long polls take is measured.
     is_timed: bool,
+    /// Which task is next is drawn by lot.
+    is_drawn: bool,
     /// There is no other worker.
     is_alone: bool,
     /// There is a watch, which is to be shown what the worker runs.
@@ -100,6 +102,7 @@ impl Worker {
             counters: shared.counters[index].clone(),
             tick: Tick::now(),
             is_timed: shared.is_timed,
+            is_drawn: shared.lots.is_some(),
             is_alone: shared.workers.len() == 1,
             is_watched: shared.watch.is_some(),
             is_observed: shared.workers.len() > 1 || shared.watch.is_some(),
@@ -151,8 +154,8 @@ impl Worker {
                     return output;
                 }
             }
-            let nothing_left = if self.is_timed {
-                self.run_timed_batch::<G>()
+            let nothing_left = if self.is_timed | self.is_drawn {
+                self.run_special_batch::<G>()
             } else {
                 self.run_batch::<G, false>()
             };
@@ -166,9 +169,12 @@ impl Worker {
     /// Runs tasks until the clock has been looked at, after as many as `pace` grants; returns whether
     /// there are no more.
     #[inline(always)]
-    fn run_batch<G, const IS_TIMED: bool>(&mut self) -> bool {
+    fn run_batch<G, const IS_SPECIAL: bool>(&mut self) -> bool {
         let mut kept = None;
         loop {
+            if IS_SPECIAL && self.is_drawn && kept.is_none() {
+                self.draw();
+            }
             let next = match kept {
                 None => self.next_task::<G>(),
                 kept => kept,
@@ -178,7 +184,7 @@ impl Worker {
             };
             self.prepare(&task);
             task.note_poll(self.tick);
-            let yielded = if IS_TIMED {
+            let yielded = if IS_SPECIAL && self.is_timed {
                 self.run_timed(task)
             } else {
                 task.run()
@@ -200,11 +206,28 @@ impl Worker {
         }
     }
 
-    /// As [`run_batch`](Self::run_batch), where it is measured how long polls take. Apart from that,
-    /// so that it costs nothing where it is not.
+    /// As [`run_batch`](Self::run_batch), where it is measured how long polls take, or drawn by lot
+    /// which are next. Apart from that, so that it costs nothing where it is not.
     #[inline(never)]
-    fn run_timed_batch<G>(&mut self) -> bool {
+    fn run_special_batch<G>(&mut self) -> bool {
         self.run_batch::<G, true>()
+    }
+
+    /// Has the next task be any of those that are ready, also of those that came from elsewhere.
+    fn draw(&self) {
+        let Some(lots) = &self.shared.lots else {
+            return;
+        };
+        context::with_queues(|queues| {
+            let first = self.pinned.take_mail(usize::MAX, &mut queues.pinned_ready);
+            queues.pinned_ready.extend(first);
+            let ready = &mut queues.ready;
+            let first = self.queue.take(|all| all, |other| ready.push_back(other));
+            if let Some(first) = first {
+                queues.ready.push_back(first);
+            }
+            queues.draw(lots);
+        });
     }
 
     /// Runs a task and measures how long that takes.
@@ -266,7 +289,14 @@ impl Worker {
         if self.is_alone {
             self.counters.queue.store(ready, Relaxed);
         }
-        let grant = self.pace.grant(now, ready);
+        let grant = match &self.shared.lots {
+            None => self.pace.grant(now, ready),
+            Some(lots) => {
+                // The goal has its turn after each batch, of whatever length.
+                self.ran = BATCH;
+                1 + lots.below(BATCH as usize) as u32
+            }
+        };
         self.set_grant(grant);
     }
 
@@ -278,6 +308,11 @@ impl Worker {
     }
 
     fn look_at_io_if_due(&mut self, now: Instant) {
+        if self.is_drawn {
+            // Not by time, for the order in which timers fire that are due together shows when they
+            // were taken in.
+            return self.turn(Some(Duration::ZERO));
+        }
         if self.pace.is_due(now) {
             if self.reactor.is_idle() {
                 self.pace.restart_at(now);

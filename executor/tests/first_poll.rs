@@ -282,18 +282,17 @@ fn tasks_are_left_alone_by_a_call_that_is_ready_at_once() {
     let (tell, dropped) = support::tells_drop();
     thread::spawn(move || {
         warm_up();
-        let task = block_on(async {
-            let task = spawn(async move {
+        let mut task = None;
+        block_on(async {
+            task = Some(spawn(async move {
                 let _tell = tell;
                 pending::<()>().await;
-            });
-            Some(task)
+            }));
         });
-        let task = task.unwrap();
         for _ in 0..10 {
             block_on(async {});
         }
-        assert!(!task.is_finished());
+        assert!(!task.unwrap().is_finished());
     })
     .join()
     .unwrap();

@@ -55,6 +55,15 @@ impl<T> Line<T> {
         first
     }
 
+    /// Has the element at `index` change places with the first.
+    pub(crate) fn bring_forward(&mut self, index: usize) {
+        if let Some(behind) = index.checked_sub(1) {
+            if let (Some(first), Some(other)) = (&mut self.first, self.rest.get_mut(behind)) {
+                std::mem::swap(first, other);
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.rest.len()
@@ -91,11 +100,16 @@ mod tests {
         let mut line = Line::default();
         assert!(line.is_empty());
         line.extend(0..3);
+        line.bring_forward(2);
+        line.bring_forward(0);
+        line.bring_forward(7);
+        assert_eq!(line.pop(), Some(2));
+        line.bring_forward(1);
         assert_eq!(line.pop(), Some(0));
         line.push(3);
         line.push(4);
         let popped: Vec<_> = std::iter::from_fn(|| line.pop()).collect();
-        assert_eq!(popped, [1, 2, 3, 4]);
+        assert_eq!(popped, [1, 3, 4]);
         assert_eq!(line.exchange(5), 5);
         line.push(6);
         assert_eq!(line.exchange(7), 6);

@@ -81,6 +81,11 @@ impl<T: Pointer> Own<T> {
         self.owner.pop()
     }
 
+    /// Has the task at `index` be the next, if this is the only worker.
+    pub(crate) fn bring_forward(&mut self, index: usize) {
+        self.line.bring_forward(index);
+    }
+
     /// Takes what is left when the worker leaves.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = T> + '_ {
         std::iter::from_fn(|| self.pop())

@@ -10,6 +10,7 @@ use crate::blocking::{Limits, Pool};
 use crate::handle::Handle;
 use crate::idle::Idle;
 use crate::queue::{Own, SharedQueue};
+use crate::seed::Lots;
 use crate::sync::Mutex;
 use crate::task::{PLACED, Runnable, Ticks};
 use crate::watch::{Hook as StallHook, Post, Stall, Watch};
@@ -47,6 +48,7 @@ pub struct Builder {
     is_timed: bool,
     on_stall: Option<StallHook>,
     budget: Budget,
+    seed: Option<u64>,
 }
 
 impl Default for Builder {
@@ -82,6 +84,7 @@ impl Builder {
             is_timed: false,
             on_stall: None,
             budget: Budget::default(),
+            seed: None,
         }
     }
 
@@ -483,6 +486,47 @@ impl Builder {
         self
     }
 
+    /// Has the order in which ready tasks run be drawn by lot, the same with the same seed: for tests
+    /// that look for mistakes which show in some orders only.
+    ///
+    /// Each time, the next task is any of those that are ready, whatever has made them so, instead
+    /// of the one that was first; and after how many tasks the future of `block_on` has its turn is
+    /// drawn as well. A run that fails can be repeated with its seed, from a new runtime.
+    ///
+    /// That holds for what happens within the runtime. What comes from outside comes when it comes:
+    /// I/O, signals, and what other threads do, those of `spawn_blocking` included. So do timers,
+    /// unless the clock is [paused](Self::paused_clock). Orders may differ between versions.
+    ///
+    /// It takes a runtime with one worker, which is what it has unless another number is set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use windlass_executor::{JoinSet, Runtime};
+    ///
+    /// let order = |seed| {
+    ///     let runtime = Runtime::builder().seed(seed).build().unwrap();
+    ///     let order = Arc::new(Mutex::new(Vec::new()));
+    ///     runtime.block_on(async {
+    ///         let mut tasks = JoinSet::new();
+    ///         for number in 0..20 {
+    ///             let order = order.clone();
+    ///             tasks.spawn(async move { order.lock().unwrap().push(number) });
+    ///         }
+    ///         while tasks.join_next().await.is_some() {}
+    ///     });
+    ///     order.lock().unwrap().clone()
+    /// };
+    /// assert_eq!(order(1), order(1));
+    /// assert_ne!(order(1), order(2));
+    /// ```
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
     /// Makes the runtime and starts its threads.
     ///
     /// # Errors
@@ -534,6 +578,7 @@ impl Builder {
             pinned: Mutex::new(Vec::new()),
             ticks: Ticks::new(),
             is_timed: self.is_timed,
+            lots: self.seed.map(Lots::new),
             budget: self.budget,
             process: Process::current(),
             lifecycle: Arc::default(),
@@ -562,7 +607,7 @@ impl Builder {
     fn check(&self) -> io::Result<usize> {
         let workers = match self.workers {
             Some(workers) => workers,
-            None if self.paused_clock => 1,
+            None if self.paused_clock || self.seed.is_some() => 1,
             None => std::thread::available_parallelism()?
                 .get()
                 .min(Self::MAX_WORKERS),
@@ -580,6 +625,12 @@ impl Builder {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!("{workers} workers were asked for; a paused clock takes exactly 1"),
+            ));
+        }
+        if self.seed.is_some() && workers > 1 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{workers} workers were asked for; a seed takes exactly 1"),
             ));
         }
         if self.blocking.most_threads == 0 {

@@ -22,6 +22,7 @@ use crate::metrics::Counters;
 use crate::pinned::{self, Pinned};
 use crate::place::Place;
 use crate::queue::{Lane, SharedQueue};
+use crate::seed::Lots;
 use crate::sync::Mutex;
 use crate::task::{Id, List, Listed, Name, Runnable, Schedule, Task, Ticks};
 use crate::watch::{Post, Watch};
@@ -283,6 +284,8 @@ pub(crate) struct Shared {
     pub(crate) ticks: Ticks,
     /// How long polls take is measured.
     pub(crate) is_timed: bool,
+    /// What decides which task runs next, if not their order.
+    pub(crate) lots: Option<Lots>,
     /// What a task may do in one poll.
     pub(crate) budget: Budget,
     /// Whose threads the workers are.

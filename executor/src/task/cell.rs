@@ -117,7 +117,9 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         id: Id,
         spawned_at: &'static Location<'static>,
     ) -> [Reference; 3] {
-        let cell = Box::new(Self {
+        // Written where it stays, and not moved there.
+        let mut cell = Box::<Self>::new_uninit();
+        cell.write(Self {
             header: Header {
                 state: State::new(),
                 operations: &Self::OPERATIONS,

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, RawWakerVTable, Waker, ready};
@@ -46,10 +46,8 @@ use windlass_reactor::budget;
 pub struct JoinHandle<T> {
     /// The reference to the task, given up together with the handle's claim on the output.
     task: ManuallyDrop<Reference>,
-    /// The waker that was left in the task, if one was.
-    registered: Option<Registered>,
-    /// Whether the output was taken.
-    taken: bool,
+    /// The waker that was left in the task, if one was; or that the output was taken.
+    registered: Registered,
     /// The handle takes outputs out of the task.
     output: PhantomData<T>,
 }
@@ -58,12 +56,35 @@ pub struct JoinHandle<T> {
 ///
 /// The task's may be read only after taking it back, which takes an atomic step. As it keeps its
 /// data alive, its two pointers say as much as itself.
-#[derive(PartialEq)]
+///
+/// All of a handle is whole words, so that moving one, as each spawn does several times, takes no
+/// pieces of words that the processor has to put together again.
+#[derive(Clone, Copy, PartialEq)]
 struct Registered {
     /// The data pointer of the waker.
     data: *const (),
     /// The table of functions of the waker.
     table: *const RawWakerVTable,
+}
+
+impl Registered {
+    /// No waker was left.
+    const NONE: Self = Self::without_waker(0);
+    /// No waker is left, and neither is the output: it was taken.
+    const TAKEN: Self = Self::without_waker(1);
+
+    /// What differs from every waker, as no table is at so low an address.
+    const fn without_waker(number: usize) -> Self {
+        Self {
+            data: ptr::null(),
+            table: ptr::without_provenance(number),
+        }
+    }
+
+    /// Says whether a waker was left.
+    fn is_waker(self) -> bool {
+        self.table != Self::NONE.table && self.table != Self::TAKEN.table
+    }
 }
 
 // SAFETY: The handle moves outputs out of the task, for which `T: Send` is required. The pointers
@@ -82,8 +103,7 @@ impl<T> JoinHandle<T> {
     pub(super) fn new(task: Reference) -> Self {
         Self {
             task: ManuallyDrop::new(task),
-            registered: None,
-            taken: false,
+            registered: Registered::NONE,
             output: PhantomData,
         }
     }
@@ -210,6 +230,11 @@ impl<T> JoinHandle<T> {
         wait(self)
     }
 
+    /// Says whether the output was taken.
+    fn is_taken(&self) -> bool {
+        self.registered.table == Registered::TAKEN.table
+    }
+
     /// Leaves a waker in the task, to be woken when it is complete. Returns whether it is already,
     /// so that the waker won't be.
     ///
@@ -219,7 +244,7 @@ impl<T> JoinHandle<T> {
     #[track_caller]
     pub(crate) fn leave_waker(&mut self, waker: &Waker) -> bool {
         assert!(
-            !self.taken,
+            !self.is_taken(),
             "a JoinHandle was waited for after it had given its result"
         );
         self.is_finished() || self.register(waker)
@@ -227,12 +252,13 @@ impl<T> JoinHandle<T> {
 
     /// Leaves a waker in the task. Returns whether the task is complete, so that none is needed.
     fn register(&mut self, waker: &Waker) -> bool {
-        if self.registered == Some(Registered::from(waker)) {
+        if self.registered == Registered::from(waker) {
             return false;
         }
         // Cloning runs code of the waker's, which may panic; nothing has changed yet.
         let waker = waker.clone();
-        if self.registered.take().is_some() && self.task.state().transition_from_joining() {
+        let former = mem::replace(&mut self.registered, Registered::NONE);
+        if former.is_waker() && self.task.state().transition_from_joining() {
             return true;
         }
         let registered = Registered::from(&waker);
@@ -244,7 +270,7 @@ impl<T> JoinHandle<T> {
             // SAFETY: The task was complete before the step, so the waker has stayed the handle's.
             drop(unsafe { self.replace_waker(None) });
         } else {
-            self.registered = Some(registered);
+            self.registered = registered;
         }
         // Likewise dropping; all is settled by now.
         drop(former);
@@ -285,11 +311,11 @@ impl<T> JoinHandle<T> {
     /// If it is not, or if the result was taken.
     pub(crate) fn take(&mut self) -> Result<T, JoinError> {
         assert!(
-            self.is_finished() && !self.taken,
+            self.is_finished() && !self.is_taken(),
             "a result was taken that is not there"
         );
-        self.taken = true;
-        // SAFETY: The task is complete, and `taken` was not set until now.
+        self.registered = Registered::TAKEN;
+        // SAFETY: The task is complete, and `TAKEN` was not set until now.
         let output = unsafe { self.output() };
         // SAFETY: The output is there, of this type, and nobody else will read it.
         let ended = unsafe { output.read() };
@@ -302,7 +328,7 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(
-            !self.taken,
+            !self.is_taken(),
             "a JoinHandle was polled after it had given its result"
         );
         if !self.is_finished() && !self.register(context.waker()) {
@@ -317,12 +343,12 @@ impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         // SAFETY: This is the end of the handle; the field is not dropped again.
         let task = unsafe { ManuallyDrop::take(&mut self.task) };
-        if self.taken {
+        if self.is_taken() {
             return;
         }
         match task
             .state()
-            .transition_to_detached(self.registered.is_some())
+            .transition_to_detached(self.registered.is_waker())
         {
             ToDetached::Nothing => task.forget(),
             // SAFETY: The state has given the join waker back.
