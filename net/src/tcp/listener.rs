@@ -175,12 +175,18 @@ impl TcpListener {
 }
 
 pub(super) fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = TcpSocket::for_address(address)?;
-    socket.set_reuse_address(true)?;
+    let socket = reusable(address).map_err(|error| BindError::wrap(address, error))?;
     socket.bind(address)?;
     socket
         .listen_by_default()
         .map_err(|error| BindError::wrap(address, error))
+}
+
+/// Makes a socket that may have an address of which connections are being closed.
+fn reusable(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = TcpSocket::for_address(address)?;
+    socket.set_reuse_address(true)?;
+    Ok(socket)
 }
 
 /// Lends the descriptor, for what this type doesn't offer; what that costs the accepted streams is

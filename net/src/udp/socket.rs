@@ -80,7 +80,7 @@ impl UdpSocket {
     }
 
     fn bound(address: SocketAddr) -> io::Result<Self> {
-        let socket = Self::for_address(address)?;
+        let socket = Self::for_address(address).map_err(|error| BindError::wrap(address, error))?;
         socket.bind_to(address)?;
         Ok(socket)
     }

@@ -38,7 +38,8 @@ impl<T> ListeningOf<T> {
     /// Makes a socket that has a name and listens.
     pub(super) fn bind(kind: Kind, address: &UnixAddr) -> io::Result<Self> {
         let socket = bound(kind, address)?;
-        rustix::net::listen(&socket, BACKLOG)?;
+        rustix::net::listen(&socket, BACKLOG)
+            .map_err(|error| UnixAddrError::wrap(Aim::Bind, address, error.into()))?;
         Ok(Self::new(socket))
     }
 }
@@ -46,10 +47,11 @@ impl<T> ListeningOf<T> {
 /// Makes a socket that has a name.
 pub(super) fn bound(kind: Kind, address: &UnixAddr) -> io::Result<OwnedFd> {
     let name = address.to_system()?;
-    let socket = system::socket(kind)?;
+    let named = |error| UnixAddrError::wrap(Aim::Bind, address, error);
+    let socket = system::socket(kind).map_err(named)?;
     match rustix::net::bind(&socket, &name) {
         Ok(()) => Ok(socket),
-        Err(error) => Err(UnixAddrError::wrap(Aim::Bind, address, error.into())),
+        Err(error) => Err(named(error.into())),
     }
 }
 
