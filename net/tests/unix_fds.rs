@@ -112,9 +112,13 @@ fn a_shortage_loses_descriptors_and_says_so() {
         let old = getrlimit(Resource::Nofile);
         for left in [0, 1, 2] {
             one.send_fds(b"three", &[reader.as_fd(); 3]).await.unwrap();
-            let lowest = File::open("/dev/null").unwrap().as_raw_fd();
+            // The free numbers, in their order: with so many below the limit.
+            let free: Vec<_> = (0..=left)
+                .map(|_| File::open("/dev/null").unwrap())
+                .collect();
             let mut new = old;
-            new.current = Some(lowest as u64 + left as u64);
+            new.current = Some(free[left].as_raw_fd() as u64);
+            drop(free);
             setrlimit(Resource::Nofile, new).unwrap();
             let received = other.recv_fds(&mut [0; 8], 3).await;
             setrlimit(Resource::Nofile, old).unwrap();
