@@ -85,16 +85,22 @@ fn outcomes(faults: &[Fault]) -> Vec<String> {
     outcomes.into_inner().unwrap()
 }
 
-/// Fails if a line is not as it is kept, or says that something went wrong.
+/// Fails unless the table is the one that is kept, line by line, and no line says that something went
+/// wrong.
 fn compare(table: &str, kept: &str) -> ExitCode {
-    let kept: Vec<_> = kept.lines().collect();
     let lines: Vec<_> = table.lines().skip(HEAD.lines().count()).collect();
-    let is_right = |line: &&&str| kept.contains(*line) && !line.contains(run::WRONG);
-    let passed = lines.iter().filter(is_right).count();
-    for line in lines.iter().filter(|line| !is_right(line)) {
-        println!("not as kept, or wrong: {line}");
+    let kept: Vec<_> = kept.lines().skip(HEAD.lines().count()).collect();
+    let count = lines.len().max(kept.len());
+    let is_right = |index: &usize| {
+        let line = lines.get(*index);
+        line.is_some_and(|line| !line.contains(run::WRONG)) && line == kept.get(*index)
+    };
+    let passed = (0..count).filter(is_right).count();
+    for index in (0..count).filter(|index| !is_right(index)) {
+        println!("is now:   {}", lines.get(index).unwrap_or(&"not there"));
+        println!("was kept: {}", kept.get(index).unwrap_or(&"not there"));
     }
-    let failed = lines.len() - passed;
+    let failed = count - passed;
     println!("faults: {passed} passed, {failed} failed");
     match failed {
         0 => ExitCode::SUCCESS,

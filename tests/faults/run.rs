@@ -104,7 +104,7 @@ fn follow(child: &mut Child, subject: &str) -> Result<String, String> {
         }
     }
     if begin.elapsed() >= LIMIT {
-        // strace ends with its child, and the child with it.
+        // What it traces goes on without it, and ends itself in time.
         let _ = child.kill();
         let _ = child.wait();
         return Err("it hangs".into());
@@ -116,6 +116,8 @@ fn follow(child: &mut Child, subject: &str) -> Result<String, String> {
     }
     let outcome = outcome.ok_or("it says nothing")?;
     Ok(match served {
+        // One is the one that was hit.
+        Some(served) if served < 3 => format!("{WRONG}: served {served}{outcome}"),
         Some(served) => format!("served {served}{outcome}"),
         None => outcome.trim_start_matches(", ").to_owned(),
     })
