@@ -202,3 +202,15 @@ pub(crate) fn notifier_unavailable(
         ),
     )
 }
+
+/// The error for a notifier that works, but that the back end won't wait for.
+pub(crate) fn notifier_refused(
+    kind: NotifierKind,
+    backend: Backend,
+    error: &io::Error,
+) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("the back end {backend} can't wait for the notifier {kind}: {error}"),
+    )
+}

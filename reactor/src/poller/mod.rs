@@ -159,7 +159,11 @@ impl Poller {
             mode: notifier.mode(mechanism.backend()),
         };
         if let Some(descriptor) = notifier.descriptor() {
-            let effect = mechanism.add(descriptor.as_raw_fd(), wanted)?;
+            let effect = mechanism
+                .add(descriptor.as_raw_fd(), wanted)
+                .map_err(|error| {
+                    backend::notifier_refused(notifier.kind(), mechanism.backend(), &error)
+                })?;
             debug_assert_eq!(effect, Effect::Immediate, "nobody waits yet");
         }
         Ok(Self {
