@@ -12,7 +12,8 @@ export RUST_BACKTRACE=0
 #   build       builds and runs tests of programs that can use the back end
 #   violating   what every program may do: the reactor that serves any executor lives as long as
 #               the process
-#   closing     what those may do besides that close descriptors without removal, to see what comes
+#   closing     what those may do besides that close descriptors without removal, to see what comes;
+#               a change that was gathered before may then be written for who has the number now
 emulating() {
     backend=$1
     library=$target/debug/libwindlass_${backend}_emulation.so
@@ -20,7 +21,7 @@ emulating() {
     devpoll)
         build=(cargo test --quiet)
         violating=''
-        closing=closed-in-set
+        closing=closed-in-set,stale-add
         ;;
     kqueue)
         # A folder of its own, since the other builds would be done anew.
