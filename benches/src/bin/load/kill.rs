@@ -46,9 +46,15 @@ impl Kill {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut streams = Vec::with_capacity(self.count);
         for _ in 0..self.count {
-            let stream = crate::connect(self.connect)?;
-            stream.set_nonblocking(true)?;
-            streams.push(stream);
+            match crate::connect(self.connect) {
+                Ok(stream) => {
+                    stream.set_nonblocking(true)?;
+                    streams.push(stream);
+                }
+                // The server was quicker to reset it than the system to say that it is there.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         let bytes = self.write(&mut streams);
         println!("{} connections wrote {bytes} bytes", self.count);
