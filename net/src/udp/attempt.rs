@@ -5,48 +5,57 @@
 //! stream's, no read here counts as having taken all there was.
 
 use super::Received;
+use super::kept::Socket;
 use crate::system::{self, Datagram, retry};
 use rustix::net::RecvFlags;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use windlass_reactor::Taken;
 
-pub(super) fn receive(socket: &UdpSocket, space: &mut [u8]) -> io::Result<Taken<Received>> {
-    let datagram = retry(|| system::receive_datagram(socket, space, RecvFlags::empty()))?;
+pub(super) fn receive(socket: &Socket, space: &mut [u8]) -> io::Result<Taken<Received>> {
+    let datagram = receive_datagram(socket, space, RecvFlags::empty())?;
     Ok(Taken::Some(told(&datagram)))
 }
 
 pub(super) fn receive_from(
-    socket: &UdpSocket,
+    socket: &Socket,
     space: &mut [u8],
 ) -> io::Result<Taken<(Received, SocketAddr)>> {
-    let datagram = retry(|| system::receive_datagram(socket, space, RecvFlags::empty()))?;
+    let datagram = receive_datagram(socket, space, RecvFlags::empty())?;
     with_sender(&datagram)
 }
 
-pub(super) fn peek(socket: &UdpSocket, space: &mut [u8]) -> io::Result<Taken<Received>> {
-    let datagram = retry(|| system::receive_datagram(socket, space, RecvFlags::PEEK))?;
+pub(super) fn peek(socket: &Socket, space: &mut [u8]) -> io::Result<Taken<Received>> {
+    let datagram = receive_datagram(socket, space, RecvFlags::PEEK)?;
     Ok(Taken::Some(told(&datagram)))
 }
 
 pub(super) fn peek_from(
-    socket: &UdpSocket,
+    socket: &Socket,
     space: &mut [u8],
 ) -> io::Result<Taken<(Received, SocketAddr)>> {
-    let datagram = retry(|| system::receive_datagram(socket, space, RecvFlags::PEEK))?;
+    let datagram = receive_datagram(socket, space, RecvFlags::PEEK)?;
     with_sender(&datagram)
 }
 
-pub(super) fn send(socket: &UdpSocket, bytes: &[u8]) -> io::Result<Taken<usize>> {
-    retry(|| socket.send(bytes)).map(Taken::Some)
+pub(super) fn send(socket: &Socket, bytes: &[u8]) -> io::Result<Taken<usize>> {
+    socket
+        .attempt(|socket| retry(|| socket.send(bytes)))
+        .map(Taken::Some)
 }
 
 pub(super) fn send_to(
-    socket: &UdpSocket,
+    socket: &Socket,
     bytes: &[u8],
     address: SocketAddr,
 ) -> io::Result<Taken<usize>> {
-    retry(|| socket.send_to(bytes, address)).map(Taken::Some)
+    socket
+        .attempt(|socket| retry(|| socket.send_to(bytes, address)))
+        .map(Taken::Some)
+}
+
+fn receive_datagram(socket: &Socket, space: &mut [u8], flags: RecvFlags) -> io::Result<Datagram> {
+    socket.attempt(|socket| retry(|| system::receive_datagram(socket, space, flags)))
 }
 
 fn told(datagram: &Datagram) -> Received {

@@ -1,5 +1,6 @@
 //! Several datagrams at a time, with what is told and said beside their bytes.
 
+use super::kept::Socket;
 use super::system;
 use super::{Inbound, Outbound, UdpSocket};
 use crate::options::common;
@@ -48,7 +49,7 @@ impl UdpSocket {
             // There is nothing to wait for.
             return Ok(0);
         }
-        let attempt = |socket: &_| system::receive_many(socket, places).map(Taken::Some);
+        let attempt = |socket: &Socket| receive_many(socket, places).map(Taken::Some);
         self.inner.io_with(Direction::Read, attempt).await
     }
 
@@ -73,7 +74,7 @@ impl UdpSocket {
             // There is nothing to wait for.
             return Ok(0);
         }
-        let attempt = |socket: &_| system::send_many(socket, datagrams).map(Taken::Some);
+        let attempt = |socket: &Socket| send_many(socket, datagrams).map(Taken::Some);
         self.inner.io_with(Direction::Write, attempt).await
     }
 
@@ -83,9 +84,8 @@ impl UdpSocket {
     ///
     /// `WouldBlock` if no datagram is there; else as for [`recv_many`](UdpSocket::recv_many).
     pub fn try_recv_many(&self, places: &mut [Inbound<'_>]) -> io::Result<usize> {
-        self.inner.try_io(Direction::Read, |socket| {
-            system::receive_many(socket, places)
-        })
+        self.inner
+            .try_io(Direction::Read, |socket| receive_many(socket, places))
     }
 
     /// As [`send_many`](UdpSocket::send_many), but doesn't wait.
@@ -94,9 +94,8 @@ impl UdpSocket {
     ///
     /// `WouldBlock` if there is no room; else as for [`send_many`](UdpSocket::send_many).
     pub fn try_send_many(&self, datagrams: &[Outbound<'_>]) -> io::Result<usize> {
-        self.inner.try_io(Direction::Write, |socket| {
-            system::send_many(socket, datagrams)
-        })
+        self.inner
+            .try_io(Direction::Write, |socket| send_many(socket, datagrams))
     }
 
     /// As [`recv_many`](UdpSocket::recv_many); see [`poll_recv`](UdpSocket::poll_recv).
@@ -113,7 +112,7 @@ impl UdpSocket {
             return Poll::Ready(Ok(0));
         }
         self.inner.poll_io_with(context, Direction::Read, |socket| {
-            system::receive_many(socket, places).map(Taken::Some)
+            receive_many(socket, places).map(Taken::Some)
         })
     }
 
@@ -132,9 +131,17 @@ impl UdpSocket {
         }
         self.inner
             .poll_io_with(context, Direction::Write, |socket| {
-                system::send_many(socket, datagrams).map(Taken::Some)
+                send_many(socket, datagrams).map(Taken::Some)
             })
     }
+}
+
+fn receive_many(socket: &Socket, places: &mut [Inbound<'_>]) -> io::Result<usize> {
+    socket.attempt(|socket| system::receive_many(socket, places))
+}
+
+fn send_many(socket: &Socket, datagrams: &[Outbound<'_>]) -> io::Result<usize> {
+    socket.attempt(|socket| system::send_many(socket, datagrams))
 }
 
 /// What [`recv_many`](UdpSocket::recv_many) tells.

@@ -19,6 +19,13 @@ pub struct Failed {
 const BY_ICMP: [u8; 2] = [2, 3];
 
 impl Failed {
+    /// The same, if less than came back is in the space that was given.
+    pub(super) fn cut_to(mut self, length: usize) -> Self {
+        self.arrived.truncated |= length < self.arrived.length;
+        self.arrived.length = length;
+        self
+    }
+
     /// Returns the error: `ConnectionRefused` if nobody was there.
     pub fn error(&self) -> io::Error {
         io::Error::from_raw_os_error(self.met.errno)
@@ -62,14 +69,17 @@ impl UdpSocket {
     ///
     /// An operation of a socket that isn't connected then says such errors, too, of whichever peer:
     /// a server has to go on after them. Whenever one is said, take what is kept until nothing is
-    /// left; on some back ends what is left makes waits end for nothing, over and over.
+    /// left: of what isn't taken 64 are kept, and those that fail later are told of, but lost.
+    /// Each time that an operation has to wait then costs one system call more.
     ///
     /// # Errors
     ///
     /// `Unsupported` if this system has no such option; else what it says.
     pub fn set_keep_failed(&self, kept: bool) -> io::Result<()> {
         let v6 = common::is_v6(&self.option_socket())?;
-        system::set_keep_failed(self.socket(), v6, kept)
+        system::set_keep_failed(self.socket(), v6, kept)?;
+        self.inner.get_ref().keep_failed(kept);
+        Ok(())
     }
 
     /// Takes a datagram that didn't reach its peer, if one is kept: its bytes, as far as they came
@@ -98,11 +108,6 @@ impl UdpSocket {
     ///
     /// As for [`set_keep_failed`](UdpSocket::set_keep_failed).
     pub fn take_failed(&self, space: &mut [u8]) -> io::Result<Option<Failed>> {
-        // What is waited for has nothing to do with this queue, so it takes no part in that.
-        let arrived = match system::take_failed(self.socket(), space) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            taken => taken?,
-        };
-        Ok(arrived.error.map(|met| Failed { arrived, met }))
+        self.inner.get_ref().take_failed(space)
     }
 }

@@ -4,6 +4,7 @@ mod attempt;
 mod batch;
 mod failed;
 mod inbound;
+mod kept;
 mod multicast;
 mod options;
 mod outbound;

@@ -1,5 +1,6 @@
 //! A UDP socket: making it, and the addresses of its ends.
 
+use super::kept::Socket;
 use crate::address::{self, ToAddresses};
 use crate::{BindError, ConnectError, resolve, system};
 use socket2::{Domain, SockRef};
@@ -50,7 +51,7 @@ use windlass_reactor::Async;
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub struct UdpSocket {
-    pub(super) inner: Async<std::net::UdpSocket>,
+    pub(super) inner: Async<Socket>,
 }
 
 impl UdpSocket {
@@ -118,7 +119,7 @@ impl UdpSocket {
     fn of_family(domain: Domain) -> io::Result<Self> {
         let socket = OwnedFd::from(system::udp_socket(domain)?);
         Ok(Self {
-            inner: Async::from_nonblocking(socket.into()),
+            inner: Async::from_nonblocking(Socket::new(socket.into())),
         })
     }
 
@@ -169,7 +170,7 @@ impl UdpSocket {
     ///
     /// What the system says when asked not to block.
     pub fn from_std(socket: std::net::UdpSocket) -> io::Result<Self> {
-        let inner = Async::new(socket)?;
+        let inner = Async::new(Socket::new(socket))?;
         Ok(Self { inner })
     }
 
@@ -180,11 +181,11 @@ impl UdpSocket {
     ///
     /// None today; the signature leaves room for systems on which there is one.
     pub fn into_std(self) -> io::Result<std::net::UdpSocket> {
-        Ok(self.inner.into_inner())
+        Ok(self.inner.into_inner().into_inner())
     }
 
     pub(super) fn socket(&self) -> &std::net::UdpSocket {
-        self.inner.get_ref()
+        self.inner.get_ref().get_ref()
     }
 
     pub(super) fn option_socket(&self) -> SockRef<'_> {

@@ -1,7 +1,7 @@
 //! Batches by recvmmsg and sendmmsg, which the reactor crate wraps.
 
 use crate::options::table::named;
-use crate::udp::{Inbound, Outbound};
+use crate::udp::{Failed, Inbound, Outbound};
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
@@ -52,10 +52,17 @@ pub(in crate::udp) fn set_keep_failed(socket: &UdpSocket, v6: bool, kept: bool) 
     set(socket, Telling::ErrorsV4, kept)
 }
 
-pub(in crate::udp) fn take_failed(socket: &UdpSocket, space: &mut [u8]) -> io::Result<Arrived> {
+/// Takes a datagram that failed off the kernel's queue.
+pub(in crate::udp) fn take_failed(
+    socket: &UdpSocket,
+    space: &mut [u8],
+) -> io::Result<Option<Failed>> {
     let mut arrived = Arrived::default();
-    datagram::receive_error(socket.as_fd(), space, &mut arrived)?;
-    Ok(arrived)
+    match datagram::receive_error(socket.as_fd(), space, &mut arrived) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+        Ok(()) => Ok(arrived.error.map(|met| Failed { arrived, met })),
+    }
 }
 
 fn set(socket: &UdpSocket, what: Telling, told: bool) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::options::table::unsupported;
 use crate::system::{self, retry};
-use crate::udp::{Inbound, Outbound};
+use crate::udp::{Failed, Inbound, Outbound};
 use rustix::net::RecvFlags;
 use std::io;
 use std::net::UdpSocket;
@@ -74,7 +74,7 @@ pub(in crate::udp) fn set_keep_failed(_: &UdpSocket, _: bool, _: bool) -> io::Re
     Err(unsupported("IP_RECVERR"))
 }
 
-pub(in crate::udp) fn take_failed(_: &UdpSocket, _: &mut [u8]) -> io::Result<Arrived> {
+pub(in crate::udp) fn take_failed(_: &UdpSocket, _: &mut [u8]) -> io::Result<Option<Failed>> {
     Err(unsupported("IP_RECVERR"))
 }
 
