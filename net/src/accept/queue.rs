@@ -73,13 +73,16 @@ fn attempt<S: Listening>(socket: &S) -> io::Result<Taken<Attempt<S::Accepted>>> 
     Ok(Taken::Some(Attempt::OnlyFaults))
 }
 
+/// What accept(2) says of Linux alone: faults of connections, and shortages.
+#[cfg(target_os = "linux")]
+const LINUX: (&[Errno], &[Errno]) = (&[Errno::NONET, Errno::SOCKTNOSUPPORT], &[Errno::NOSR]);
+#[cfg(not(target_os = "linux"))]
+const LINUX: (&[Errno], &[Errno]) = (&[], &[]);
+
 /// Linux hands over errors that are pending on the new socket; EPERM is a firewall's doing.
 fn is_fault_of_connection(error: Errno) -> bool {
-    #[cfg(target_os = "linux")]
-    if error == Errno::NONET {
-        return true;
-    }
-    matches!(
+    let (faults, _) = LINUX;
+    let is_known = matches!(
         error,
         Errno::CONNABORTED
             | Errno::PROTO
@@ -91,14 +94,19 @@ fn is_fault_of_connection(error: Errno) -> bool {
             | Errno::HOSTUNREACH
             | Errno::OPNOTSUPP
             | Errno::NETUNREACH
-    )
+            | Errno::TIMEDOUT
+            | Errno::PROTONOSUPPORT
+    );
+    is_known || faults.contains(&error)
 }
 
 fn is_shortage(error: Errno) -> bool {
-    matches!(
+    let (_, shortages) = LINUX;
+    let is_known = matches!(
         error,
         Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM
-    )
+    );
+    is_known || shortages.contains(&error)
 }
 
 /// Says whether an error of accepting is that of a shortage.
@@ -278,12 +286,17 @@ mod tests {
             Errno::PROTO,
             Errno::PERM,
             Errno::NETDOWN,
+            Errno::TIMEDOUT,
+            Errno::PROTONOSUPPORT,
         ] {
             assert!(is_fault_of_connection(fault) && !is_shortage(fault));
         }
         for short in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
             assert!(is_shortage(short) && !is_fault_of_connection(short));
         }
+        let (faults, shortages) = super::LINUX;
+        assert!(faults.iter().all(|fault| is_fault_of_connection(*fault)));
+        assert!(shortages.iter().all(|short| is_shortage(*short)));
         for fatal in [Errno::BADF, Errno::INVAL, Errno::NOTSOCK, Errno::AGAIN] {
             assert!(!is_shortage(fatal) && !is_fault_of_connection(fatal));
         }
