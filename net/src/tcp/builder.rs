@@ -88,9 +88,13 @@ impl TcpSocket {
     ///
     /// A [`BindError`], of the kind that the system says.
     pub fn bind(&self, address: SocketAddr) -> io::Result<()> {
-        self.socket
-            .bind(&address.into())
+        self.try_bind(address)
             .map_err(|error| BindError::wrap(address, error))
+    }
+
+    /// As [`bind`](TcpSocket::bind), for a caller who says by himself what failed.
+    pub(super) fn try_bind(&self, address: SocketAddr) -> io::Result<()> {
+        self.socket.bind(&address.into())
     }
 
     /// Returns the address it was bound to; before, one that says nothing.

@@ -175,18 +175,14 @@ impl TcpListener {
 }
 
 pub(super) fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = reusable(address).map_err(|error| BindError::wrap(address, error))?;
-    socket.bind(address)?;
-    socket
-        .listen_by_default()
-        .map_err(|error| BindError::wrap(address, error))
-}
-
-/// Makes a socket that may have an address of which connections are being closed.
-fn reusable(address: SocketAddr) -> io::Result<TcpSocket> {
-    let socket = TcpSocket::for_address(address)?;
-    socket.set_reuse_address(true)?;
-    Ok(socket)
+    // Whichever step fails, the error says what for.
+    let listen = || {
+        let socket = TcpSocket::for_address(address)?;
+        socket.set_reuse_address(true)?;
+        socket.try_bind(address)?;
+        socket.listen_by_default()
+    };
+    listen().map_err(|error| BindError::wrap(address, error))
 }
 
 /// Lends the descriptor, for what this type doesn't offer; what that costs the accepted streams is

@@ -96,11 +96,14 @@ fn separate(address: SocketAddr, count: usize) -> io::Result<Vec<TcpListener>> {
 }
 
 fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
-    let socket = TcpSocket::for_address(address)?;
-    socket.set_reuse_address(true)?;
-    socket.share_port_evenly()?;
-    socket.bind(address)?;
-    Ok(socket)
+    let bind = || {
+        let socket = TcpSocket::for_address(address)?;
+        socket.set_reuse_address(true)?;
+        socket.share_port_evenly()?;
+        socket.try_bind(address)?;
+        Ok(socket)
+    };
+    bind().map_err(|error| BindError::wrap(address, error))
 }
 
 /// Has several descriptors for one listener.
