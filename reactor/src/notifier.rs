@@ -35,6 +35,9 @@ const NOTIFIED: u32 = 2;
 const INTERRUPTED: u32 = 4;
 const OUTSIDE: u32 = 8;
 
+/// How often a write that fails is tried.
+const MOST_WRITES: usize = 8;
+
 /// Either says that the wait is to end.
 const TOLD: u32 = NOTIFIED | INTERRUPTED;
 
@@ -263,8 +266,21 @@ impl Notifier {
         };
     }
 
+    /// Writes, and again if that fails: what is not written now, nobody writes, as others believe that
+    /// it is on its way.
     #[cold]
     fn write(&self) -> io::Result<()> {
+        let mut written = self.try_write();
+        for _ in 1..MOST_WRITES {
+            if written.is_ok() {
+                break;
+            }
+            written = self.try_write();
+        }
+        written
+    }
+
+    fn try_write(&self) -> io::Result<()> {
         match &self.channel {
             Channel::Eventfd { counter, .. } => sys::eventfd::add(counter.as_fd()),
             Channel::User(trigger) => trigger.fire(),

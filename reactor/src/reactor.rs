@@ -22,6 +22,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+/// So many turns in a row may fail before the reactor that serves threads without one is given up: the
+/// pauses in between, of a millisecond at first and then twice as long each time, take two seconds.
+const MOST_FAILURES: u32 = 11;
+
 /// Drives descriptors and timers: whoever owns it turns it, and while that thread is held up, others
 /// may [in its place](Handle::try_turn).
 ///
@@ -264,11 +268,18 @@ impl Reactor {
         paused.expect("this is asked only where the clock is paused")
     }
 
-    /// Turns for as long as the process lives; see [`current`].
+    /// Turns for as long as the process lives; see [`current`]. Ends after some failures in a row, with
+    /// pauses in between, as memory for a wait may be short for a while.
     pub(crate) fn turn_for_ever(&mut self) -> io::Error {
+        let mut failures = 0;
         loop {
-            if let Err(error) = self.turn(None) {
-                return error;
+            match self.turn(None) {
+                Ok(_) => failures = 0,
+                Err(error) if failures == MOST_FAILURES => return error,
+                Err(_) => {
+                    std::thread::sleep(Duration::from_millis(1 << failures));
+                    failures += 1;
+                }
             }
         }
     }

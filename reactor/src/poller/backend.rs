@@ -186,6 +186,18 @@ pub(super) fn unavailable(backend: Backend, error: &io::Error) -> io::Error {
     )
 }
 
+/// The error for a back end that won't watch the descriptor of its own notifier.
+pub(super) fn notifier_refused(
+    backend: Backend,
+    kind: NotifierKind,
+    error: &io::Error,
+) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("the back end {backend} does not take the notifier {kind}: {error}"),
+    )
+}
+
 /// The error for a notifier that was asked for by name and does not work with `backend` here.
 pub(crate) fn notifier_unavailable(
     kind: NotifierKind,
@@ -200,17 +212,5 @@ pub(crate) fn notifier_unavailable(
             "the notifier {kind} does not work with the back end {backend} here: {error}; available are: {}",
             works.join(", ")
         ),
-    )
-}
-
-/// The error for a notifier that works, but that the back end won't wait for.
-pub(crate) fn notifier_refused(
-    kind: NotifierKind,
-    backend: Backend,
-    error: &io::Error,
-) -> io::Error {
-    io::Error::new(
-        error.kind(),
-        format!("the back end {backend} can't wait for the notifier {kind}: {error}"),
     )
 }

@@ -112,7 +112,7 @@ impl Epoll {
         // The lock is held over the call, so that the table tells what the kernel was told last.
         let mut tokens = self.tokens.lock();
         sys::control(self.set.as_fd(), change, fd, events(wanted), wanted.token.0)
-            .map_err(|error| RegisterError::from_system(Backend::Epoll, fd, error))?;
+            .map_err(|error| RegisterError::from_system(Backend::Epoll, fd, &error))?;
         let index = fd as usize;
         if index >= tokens.len() {
             tokens.resize(index + 1, Token::RESERVED);

@@ -78,8 +78,8 @@ impl RegisterError {
     }
 
     /// Turns what the system said about a registration into the error that all back ends return;
-    /// what has no reason of its own passes through unchanged.
-    pub(crate) fn from_system(backend: Backend, fd: RawFd, error: io::Error) -> io::Error {
+    /// what has no reason of its own keeps its kind.
+    pub(crate) fn from_system(backend: Backend, fd: RawFd, error: &io::Error) -> io::Error {
         let refusal = match error.raw_os_error() {
             Some(libc::EEXIST) => Refusal::AlreadyRegistered,
             Some(libc::ENOENT) => Refusal::NotRegistered,
@@ -88,9 +88,23 @@ impl RegisterError {
                 Ok(Err(kind)) => kind.into(),
                 _ => Refusal::Device,
             },
-            _ => return error,
+            _ => return Self::not_watched(backend, fd, error),
         };
         Self::refuse(backend, fd, refusal)
+    }
+
+    /// Says of an error that has no reason of its own what it is about: most often whoever gets it
+    /// has asked for a read or a write.
+    #[cold]
+    fn not_watched(backend: Backend, fd: RawFd, error: &io::Error) -> io::Error {
+        let remedy = match error.raw_os_error() {
+            Some(libc::ENOSPC) => "; on Linux fs.epoll.max_user_watches says how many may be",
+            _ => "",
+        };
+        io::Error::new(
+            error.kind(),
+            format!("the back end {backend} can't watch descriptor {fd}: {error}{remedy}"),
+        )
     }
 
     /// Refuses what is not open, a regular file or a directory, for back ends that don't; else
@@ -99,7 +113,7 @@ impl RegisterError {
         match identify(fd) {
             Ok(Ok(identity)) => Ok(identity),
             Ok(Err(kind)) => Err(Self::refuse(backend, fd, kind.into())),
-            Err(error) => Err(Self::from_system(backend, fd, error)),
+            Err(error) => Err(Self::from_system(backend, fd, &error)),
         }
     }
 }

@@ -158,12 +158,12 @@ impl Poller {
             interest: Interest::READABLE,
             mode: notifier.mode(mechanism.backend()),
         };
+        let refused =
+            |error: &_| backend::notifier_refused(mechanism.backend(), notifier.kind(), error);
         if let Some(descriptor) = notifier.descriptor() {
             let effect = mechanism
                 .add(descriptor.as_raw_fd(), wanted)
-                .map_err(|error| {
-                    backend::notifier_refused(notifier.kind(), mechanism.backend(), &error)
-                })?;
+                .map_err(|error| refused(&error))?;
             debug_assert_eq!(effect, Effect::Immediate, "nobody waits yet");
         }
         Ok(Self {
@@ -196,7 +196,8 @@ impl Poller {
     ///
     /// A [`RegisterError`] of kind `AlreadyExists` if it is in the set, `Unsupported` for regular
     /// files, directories and other descriptors that cannot be waited for, `InvalidInput` if it
-    /// isn't open or `token` is reserved; the system's error if it has no room.
+    /// isn't open or `token` is reserved; an error of the system's kind that names the descriptor if
+    /// there is no room.
     pub fn add(
         &self,
         fd: BorrowedFd<'_>,

@@ -221,7 +221,7 @@ fn refusal(fd: RawFd, error: Errno) -> io::Error {
             refuse(fd, Refusal::Device)
         }
         other => {
-            RegisterError::from_system(Backend::Kqueue, fd, io::Error::from_raw_os_error(other))
+            RegisterError::from_system(Backend::Kqueue, fd, &io::Error::from_raw_os_error(other))
         }
     }
 }
