@@ -23,6 +23,9 @@ const BATCH: u32 = 61;
 const LARGEST_PART: usize = 128;
 /// How many it takes when it has some.
 const LARGEST_PART_BESIDES: usize = 32;
+/// A turn that fails is tried again so often, after a pause of a millisecond that doubles each time: for
+/// two seconds in all.
+const MOST_FAILURES: u32 = 11;
 
 /// What a worker runs for: the end of a future, or of the runtime.
 pub(crate) trait Goal {
@@ -562,13 +565,25 @@ impl Worker {
     #[inline(never)]
     fn turn(&mut self, timeout: Option<Duration>) {
         if let Err(error) = self.reactor.turn(timeout) {
-            self.fail(&error);
+            self.turn_again(error);
         }
     }
 
-    /// The set of descriptors itself is broken: no I/O of this worker can go on.
+    /// Tries again for a while, with pauses, as memory for a wait may be short.
+    ///
+    /// # Panics
+    ///
+    /// If it goes on failing: then the set of descriptors itself is broken, and no I/O of this worker
+    /// can go on.
     #[cold]
-    fn fail(&self, error: &std::io::Error) -> ! {
+    fn turn_again(&mut self, mut error: std::io::Error) {
+        for failure in 0..MOST_FAILURES {
+            std::thread::sleep(Duration::from_millis(1 << failure));
+            match self.reactor.turn(Some(Duration::ZERO)) {
+                Ok(_) => return,
+                Err(again) => error = again,
+            }
+        }
         panic!("the reactor of worker {} failed: {error}", self.index);
     }
 }
