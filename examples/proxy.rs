@@ -93,8 +93,14 @@ fn pass_on(client: TcpStream, route: Arc<Route>) -> impl Future<Output = io::Res
 /// Connects to the upstream server and copies until both sides have ended.
 async fn relay(client: &TcpStream, route: &Route) -> io::Result<()> {
     // What is over soon takes no room in a task that lasts.
-    let connecting = Box::pin(TcpStream::connect(&route.upstream));
-    let upstream = timeout(route.connect_limit, connecting).await??;
+    let upstream = match Box::pin(connect(route)).await {
+        Ok(upstream) => upstream,
+        Err(error) => {
+            // An end would tell the client that the server has been there, and had nothing to say.
+            client.reset()?;
+            return Err(error);
+        }
+    };
     // Whatever one side has sent at once is for the other side at once.
     client.set_nodelay(true)?;
     upstream.set_nodelay(true)?;
@@ -110,6 +116,11 @@ async fn relay(client: &TcpStream, route: &Route) -> io::Result<()> {
         upstream.set_linger(Some(Duration::ZERO))?;
     }
     ended
+}
+
+/// Connects to the upstream server in time.
+async fn connect(route: &Route) -> io::Result<TcpStream> {
+    timeout(route.connect_limit, TcpStream::connect(&route.upstream[..])).await?
 }
 
 /// Says whether a connection has ended by a fault of its own, and not by our idle timeout.
