@@ -97,7 +97,7 @@ async fn relay(client: &TcpStream, route: &Route) -> io::Result<()> {
         Ok(upstream) => upstream,
         Err(error) => {
             // An end would tell the client that the server has been there, and had nothing to say.
-            client.reset()?;
+            reset_when_dropped(client);
             return Err(error);
         }
     };
@@ -112,10 +112,15 @@ async fn relay(client: &TcpStream, route: &Route) -> io::Result<()> {
     let ended = (&mut counted.0).await.map(drop);
     // What one side has cut off must not look to the other as if it were all there is.
     if ended.as_ref().err().is_some_and(is_cut_off) {
-        client.set_linger(Some(Duration::ZERO))?;
-        upstream.set_linger(Some(Duration::ZERO))?;
+        reset_when_dropped(client);
+        reset_when_dropped(&upstream);
     }
     ended
+}
+
+/// Has a connection end by a reset. One that has ended already says an error, and needs none.
+fn reset_when_dropped(stream: &TcpStream) {
+    let _ = stream.set_linger(Some(Duration::ZERO));
 }
 
 /// Connects to the upstream server in time.

@@ -23,10 +23,6 @@ const BATCH: u32 = 61;
 const LARGEST_PART: usize = 128;
 /// How many it takes when it has some.
 const LARGEST_PART_BESIDES: usize = 32;
-/// A turn that fails is tried again so often, after a pause of a millisecond that doubles each time: for
-/// two seconds in all.
-const MOST_FAILURES: u32 = 11;
-
 /// What a worker runs for: the end of a future, or of the runtime.
 pub(crate) trait Goal {
     type Output;
@@ -569,21 +565,15 @@ impl Worker {
         }
     }
 
-    /// Tries again for a while, with pauses, as memory for a wait may be short.
+    /// Tries again for a while.
     ///
     /// # Panics
     ///
-    /// If it goes on failing: then the set of descriptors itself is broken, and no I/O of this worker
-    /// can go on.
+    /// If it goes on failing: no I/O of this worker can go on.
     #[cold]
-    fn turn_again(&mut self, mut error: std::io::Error) {
-        for failure in 0..MOST_FAILURES {
-            std::thread::sleep(Duration::from_millis(1 << failure));
-            match self.reactor.turn(Some(Duration::ZERO)) {
-                Ok(_) => return,
-                Err(again) => error = again,
-            }
+    fn turn_again(&mut self, error: std::io::Error) {
+        if let Err(error) = self.reactor.turn_again(error) {
+            panic!("the reactor of worker {} failed: {error}", self.index);
         }
-        panic!("the reactor of worker {} failed: {error}", self.index);
     }
 }

@@ -22,8 +22,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// So many turns in a row may fail before the reactor that serves threads without one is given up: the
-/// pauses in between, of a millisecond at first and then twice as long each time, take two seconds.
+/// A turn that fails is tried again so often, after a pause of a millisecond that doubles each time.
 const MOST_FAILURES: u32 = 11;
 
 /// Drives descriptors and timers: whoever owns it turns it, and while that thread is held up, others
@@ -268,20 +267,34 @@ impl Reactor {
         paused.expect("this is asked only where the clock is paused")
     }
 
-    /// Turns for as long as the process lives; see [`current`]. Ends after some failures in a row, with
-    /// pauses in between, as memory for a wait may be short for a while.
+    /// Turns for as long as the process lives; see [`current`]. Ends when it is of no use to
+    /// [try again](Reactor::turn_again).
     pub(crate) fn turn_for_ever(&mut self) -> io::Error {
-        let mut failures = 0;
         loop {
-            match self.turn(None) {
-                Ok(_) => failures = 0,
-                Err(error) if failures == MOST_FAILURES => return error,
-                Err(_) => {
-                    std::thread::sleep(Duration::from_millis(1 << failures));
-                    failures += 1;
-                }
+            let turned = self.turn(None).or_else(|error| self.turn_again(error));
+            if let Err(error) = turned {
+                return error;
             }
         }
+    }
+
+    /// Tries a turn again that has failed, for two seconds with pauses: memory for a wait may be short
+    /// for a while. Not part of the public interface.
+    ///
+    /// # Errors
+    ///
+    /// The last one, if it goes on failing: then the set of descriptors itself is broken.
+    #[cold]
+    #[doc(hidden)]
+    pub fn turn_again(&mut self, mut error: io::Error) -> io::Result<Turn> {
+        for failure in 0..MOST_FAILURES {
+            std::thread::sleep(Duration::from_millis(1 << failure));
+            match self.turn(Some(Duration::ZERO)) {
+                Ok(turn) => return Ok(turn),
+                Err(again) => error = again,
+            }
+        }
+        Err(error)
     }
 
     /// Returns when the earliest timer is due: how long an outside loop may wait at the most before
