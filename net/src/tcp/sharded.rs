@@ -82,7 +82,9 @@ fn shards_on(address: SocketAddr, count: usize) -> io::Result<Vec<TcpListener>> 
 /// Makes listeners of their own, each with its queue.
 fn separate(address: SocketAddr, count: usize) -> io::Result<Vec<TcpListener>> {
     let first = bound(address)?;
-    let address = first.local_addr()?;
+    let address = first
+        .local_addr()
+        .map_err(|error| BindError::wrap(address, error))?;
     let mut sockets = vec![first];
     for _ in 1..count {
         sockets.push(bound(address)?);
