@@ -4,7 +4,7 @@ use crate::context;
 use crate::help::{Help, NAP};
 use crate::idle::{Sleep, Woken};
 use crate::metrics::Counters;
-use crate::pace::Pace;
+use crate::pace::{Now, Pace};
 use crate::pinned::Pinned;
 use crate::queue::{Lane, SharedQueue};
 use crate::runtime::Shared;
@@ -281,7 +281,7 @@ impl Worker {
     #[inline(never)]
     fn look_at_clock(&mut self) {
         self.ran = self.ran.saturating_add(self.grant);
-        let now = Instant::now();
+        let now = self.pace.now();
         self.look_at_io_if_due(now);
         self.tick = Tick::now();
         let ready = context::with_queues(|queues| queues.len());
@@ -306,7 +306,7 @@ impl Worker {
         self.granted = grant - 1;
     }
 
-    fn look_at_io_if_due(&mut self, now: Instant) {
+    fn look_at_io_if_due(&mut self, now: Now) {
         if self.is_drawn {
             // Not by time, for the order in which timers fire that are due together shows when they
             // were taken in.
@@ -318,7 +318,7 @@ impl Worker {
             } else {
                 self.turn(Some(Duration::ZERO));
                 // However long the look took, tasks get their time until the next.
-                self.pace.restart_at(Instant::now());
+                self.pace.restart_at(self.pace.now());
             }
         }
     }
@@ -539,7 +539,7 @@ impl Worker {
             self.is_searching = true;
         }
         // A goal that is always due must not keep I/O from being looked at.
-        self.look_at_io_if_due(Instant::now());
+        self.look_at_io_if_due(self.pace.now());
     }
 
     /// Sleeps, and says so to who wants to know, which may make something ready.
