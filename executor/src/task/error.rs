@@ -33,13 +33,17 @@ pub(super) enum Failure {
 /// let text = error.to_string(); // task 1, spawned at src/main.rs:3:30, panicked: no bread
 /// assert!(text.contains(file!()) && text.ends_with("panicked: no bread"));
 /// ```
-pub struct JoinError {
+// Boxed, as few tasks fail and every result has the size.
+pub struct JoinError(Box<Story>);
+
+/// What is kept of a task that failed.
+struct Story {
     /// The task.
     id: Id,
     /// The call that spawned the task.
     spawned_at: &'static Location<'static>,
-    /// The name of the task, if it has one. Boxed, as few have and every result has the size.
-    name: Option<Box<Name>>,
+    /// The name of the task, if it has one.
+    name: Option<Name>,
     /// The reason.
     failure: Failure,
 }
@@ -70,13 +74,14 @@ unsafe impl Sync for JoinError {}
 
 impl JoinError {
     /// Makes the error that the joiner sees.
+    #[cold]
     pub(super) fn new(task: &Reference, failure: Failure) -> Self {
-        Self {
+        Self(Box::new(Story {
             id: task.header().id,
             spawned_at: task.header().spawned_at,
-            name: task.name().cloned().map(Box::new),
+            name: task.name().cloned(),
             failure,
-        }
+        }))
     }
 
     /// Says whether the task was cancelled: aborted, or dropped with its runtime.
@@ -98,7 +103,7 @@ impl JoinError {
     /// }
     /// ```
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.failure, Failure::Cancelled)
+        matches!(self.0.failure, Failure::Cancelled)
     }
 
     /// Says whether the task panicked, in a poll or when its future was dropped.
@@ -111,7 +116,7 @@ impl JoinError {
     /// assert!(error.is_panic());
     /// ```
     pub fn is_panic(&self) -> bool {
-        matches!(self.failure, Failure::Panicked(_))
+        matches!(self.0.failure, Failure::Panicked(_))
     }
 
     /// Gives what the task panicked with, for example to [`std::panic::resume_unwind`].
@@ -138,9 +143,9 @@ impl JoinError {
     /// ```
     #[track_caller]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
-        match self.failure {
-            Failure::Panicked(payload) => payload,
-            Failure::Cancelled => panic!("this did not panic: {self}"),
+        match self.try_into_panic() {
+            Ok(payload) => payload,
+            Err(error) => panic!("this did not panic: {error}"),
         }
     }
 
@@ -159,9 +164,12 @@ impl JoinError {
     /// assert_eq!(payload.downcast_ref(), Some(&"no bread"));
     /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
-        match self.failure {
+        if self.is_cancelled() {
+            return Err(self);
+        }
+        match self.0.failure {
             Failure::Panicked(payload) => Ok(payload),
-            Failure::Cancelled => Err(self),
+            Failure::Cancelled => unreachable!("it was looked at just now"),
         }
     }
 
@@ -176,7 +184,7 @@ impl JoinError {
     /// assert_eq!(block_on(task).unwrap_err().id(), id);
     /// ```
     pub fn id(&self) -> Id {
-        self.id
+        self.0.id
     }
 
     /// Says which call spawned the task.
@@ -189,7 +197,7 @@ impl JoinError {
     /// assert_eq!(error.spawned_at().file(), file!());
     /// ```
     pub fn spawned_at(&self) -> &'static Location<'static> {
-        self.spawned_at
+        self.0.spawned_at
     }
 
     /// Gives the name of the task, if it has one.
@@ -204,7 +212,7 @@ impl JoinError {
     /// assert_eq!(error.name(), Some("baker"));
     /// ```
     pub fn name(&self) -> Option<&str> {
-        self.name.as_ref().map(|name| &***name)
+        self.0.name.as_deref()
     }
 }
 
@@ -222,10 +230,10 @@ impl Failure {
 impl fmt::Display for JoinError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = Told {
-            id: self.id,
-            spawned_at: self.spawned_at,
-            name: self.name.as_deref(),
-            failure: &self.failure,
+            id: self.0.id,
+            spawned_at: self.0.spawned_at,
+            name: self.0.name.as_ref(),
+            failure: &self.0.failure,
         };
         told.fmt(formatter)
     }

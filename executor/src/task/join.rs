@@ -251,6 +251,7 @@ impl<T> JoinHandle<T> {
     }
 
     /// Leaves a waker in the task. Returns whether the task is complete, so that none is needed.
+    #[inline(never)]
     fn register(&mut self, waker: &Waker) -> bool {
         if self.registered == Registered::from(waker) {
             return false;
@@ -314,12 +315,42 @@ impl<T> JoinHandle<T> {
             self.is_finished() && !self.is_taken(),
             "a result was taken that is not there"
         );
+        // SAFETY: So it was not.
+        unsafe { self.take_output() }
+    }
+
+    /// Takes the result.
+    ///
+    /// # Safety
+    ///
+    /// The task must be complete, and the result not taken.
+    #[inline(always)]
+    unsafe fn take_output(&mut self) -> Result<T, JoinError> {
         self.registered = Registered::TAKEN;
         // SAFETY: The task is complete, and `TAKEN` was not set until now.
         let output = unsafe { self.output() };
         // SAFETY: The output is there, of this type, and nobody else will read it.
         let ended = unsafe { output.read() };
         ended.map_err(|failure| JoinError::new(&self.task, failure))
+    }
+
+    /// Lets go of a task whose result was not taken, by the reference that the handle had.
+    #[inline(never)]
+    fn detach(&self, task: Reference) {
+        match task
+            .state()
+            .transition_to_detached(self.registered.is_waker())
+        {
+            ToDetached::Nothing => task.forget(),
+            // SAFETY: The state has given the join waker back.
+            ToDetached::DropWaker => discard(unsafe { self.replace_waker(None) }),
+            ToDetached::DropOutput => {
+                // SAFETY: The task is complete, and the output was not taken.
+                let output = unsafe { self.output() };
+                // SAFETY: The output is there, of this type, and nobody else will use it.
+                discard_panic(contain(|| unsafe { ptr::drop_in_place(output) }));
+            }
+        }
     }
 }
 
@@ -335,30 +366,18 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Pending;
         }
         ready!(budget::poll_proceed(context)).spend();
-        Poll::Ready(self.take())
+        // SAFETY: The task is complete, and the result was not taken, as was seen above.
+        Poll::Ready(unsafe { self.take_output() })
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
+    #[inline]
     fn drop(&mut self) {
         // SAFETY: This is the end of the handle; the field is not dropped again.
         let task = unsafe { ManuallyDrop::take(&mut self.task) };
-        if self.is_taken() {
-            return;
-        }
-        match task
-            .state()
-            .transition_to_detached(self.registered.is_waker())
-        {
-            ToDetached::Nothing => task.forget(),
-            // SAFETY: The state has given the join waker back.
-            ToDetached::DropWaker => discard(unsafe { self.replace_waker(None) }),
-            ToDetached::DropOutput => {
-                // SAFETY: The task is complete, and the output was not taken.
-                let output = unsafe { self.output() };
-                // SAFETY: The output is there, of this type, and nobody else will use it.
-                discard_panic(contain(|| unsafe { ptr::drop_in_place(output) }));
-            }
+        if !self.is_taken() {
+            self.detach(task);
         }
     }
 }
