@@ -5,7 +5,7 @@ use crate::pinned::Pinned;
 use crate::queue::{Line, Own, Put};
 use crate::runtime::{Scheduler, Shared};
 use crate::seed::Lots;
-use crate::task::{JoinHandle, Runnable};
+use crate::task::{JoinHandle, Keeping, Runnable};
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
@@ -39,6 +39,8 @@ pub(crate) struct Queues {
     pub(crate) pinned: Arc<Pinned>,
     /// Whose turn it is when both have tasks.
     pub(crate) pinned_is_next: bool,
+    /// While it has queues, a thread keeps the memory of tasks that are over for new ones.
+    _keeping: Keeping,
 }
 
 impl Queues {
@@ -48,6 +50,7 @@ impl Queues {
             pinned_ready: Line::default(),
             pinned,
             pinned_is_next: false,
+            _keeping: Keeping::begin(),
         }
     }
 

@@ -9,6 +9,7 @@ use std::task::Waker;
 use super::error::Ended;
 use super::life;
 use super::list::Links;
+use super::memory;
 use super::reference::Reference;
 use super::state::State;
 use super::{Id, Name, Runnable, Schedule};
@@ -117,9 +118,8 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         id: Id,
         spawned_at: &'static Location<'static>,
     ) -> [Reference; 3] {
-        // Written where it stays, and not moved there.
-        let mut cell = Box::<Self>::new_uninit();
-        cell.write(Self {
+        let cell = memory::allocate::<Self>();
+        let contents = Self {
             header: Header {
                 state: State::new(),
                 operations: &Self::OPERATIONS,
@@ -138,8 +138,10 @@ impl<F: Future, S: Schedule> Cell<F, S> {
             stage: UnsafeCell::new(Stage {
                 future: ManuallyDrop::new(future),
             }),
-        });
-        let header = NonNull::from(Box::leak(cell)).cast::<Header>();
+        };
+        // SAFETY: The memory is there for this.
+        unsafe { cell.write(contents) };
+        let header = cell.cast::<Header>();
         // SAFETY: The state counts three references, and these are they.
         std::array::from_fn(|_| unsafe { Reference::from_raw(header) })
     }
@@ -164,12 +166,18 @@ impl<F: Future, S: Schedule> Cell<F, S> {
 
     /// Frees the cell; see [`Operations::free`].
     unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: `allocate` made the header part of a box of this type, as the caller promises,
-        // and no reference to it is left.
-        let cell = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
-        // Nothing is left in these. Freeing them is an access all the same, which a model must see.
-        cell.stage.with_mut(|_| ());
-        cell.header.join_waker.with_mut(|_| ());
-        cell.header.links.with_mut(|_| ());
+        let cell = header.cast::<Self>();
+        {
+            // SAFETY: `allocate` made the header part of a cell of this type, as the caller promises.
+            let cell = unsafe { cell.as_ref() };
+            // Nothing is left in these. Freeing them is an access all the same, which a model must see.
+            cell.stage.with_mut(|_| ());
+            cell.header.join_waker.with_mut(|_| ());
+            cell.header.links.with_mut(|_| ());
+        }
+        // SAFETY: No reference to it is left.
+        unsafe { cell.drop_in_place() };
+        // SAFETY: `allocate` got it from there.
+        unsafe { memory::free(cell) };
     }
 }

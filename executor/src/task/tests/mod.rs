@@ -3,6 +3,7 @@
 mod combinations;
 mod home;
 mod join;
+mod memory;
 mod threads;
 mod wake;
 
