@@ -10,7 +10,6 @@ use crate::queue::{Lane, SharedQueue};
 use crate::runtime::Shared;
 use crate::task::{Runnable, Tick};
 use crate::watch::Post;
-use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -75,8 +74,9 @@ pub(crate) struct Worker {
     /// It was woken by somebody or began by itself to search, and has not found work since: see
     /// `idle`.
     is_searching: bool,
-    /// What came from elsewhere has had its turn, so that now it is that of the own queue.
-    own_is_next: bool,
+    /// After how many polls something from elsewhere was taken: if that was the last poll, it is now
+    /// the turn of the own queue.
+    took_mail_at: usize,
     /// What was sent to this thread has had its turn, so that now it is that of the shared queue.
     shared_is_next: bool,
     /// Where the search among the other workers begins.
@@ -116,7 +116,7 @@ impl Worker {
             granted: 1,
             ran: 0,
             is_searching: false,
-            own_is_next: false,
+            took_mail_at: usize::MAX,
             shared_is_next: false,
             next_victim: index,
             help: None,
@@ -356,7 +356,7 @@ impl Worker {
 
     #[inline(never)]
     fn next_from_elsewhere(&mut self) -> Option<Runnable> {
-        if mem::take(&mut self.own_is_next) {
+        if self.polls() == self.took_mail_at.wrapping_add(1) {
             let own = context::pop::<Self>();
             if own.is_some() {
                 return own;
@@ -366,7 +366,7 @@ impl Worker {
             // With others to take from, they may have emptied the shared queue meanwhile.
             context::pop::<Self>().or_else(|| self.steal())
         });
-        self.own_is_next = true;
+        self.took_mail_at = self.polls();
         next
     }
 

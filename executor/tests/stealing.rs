@@ -210,6 +210,53 @@ fn a_wake_from_elsewhere_does_not_wait_for_a_worker_to_run_out_of_tasks() {
     });
 }
 
+/// However many tasks of its own a worker has, what another thread wakes is the next to run.
+#[test]
+fn what_another_thread_wakes_is_the_next_to_run() {
+    let _limit = limit();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let note = |what: &'static str| {
+        let order = order.clone();
+        move || order.lock().unwrap().push(what)
+    };
+    let waker = Arc::new(Mutex::new(None::<Waker>));
+    let (woken, left) = (note("woken"), waker.clone());
+    runtime(1).block_on(async {
+        let woken = spawn(poll_fn(move |context| {
+            woken();
+            *left.lock().unwrap() = Some(context.waker().clone());
+            Poll::<()>::Pending
+        }));
+        yield_now().await;
+        let busy = [(); 3].map(|()| {
+            let (plain, wakes, waker) = (note("plain"), note("wakes"), waker.clone());
+            spawn(async move {
+                for turn in 0..20 {
+                    if turn % 4 == 3 {
+                        wakes();
+                        let waker = waker.lock().unwrap().clone().unwrap();
+                        thread::spawn(move || waker.wake()).join().unwrap();
+                    } else {
+                        plain();
+                    }
+                    yield_now().await;
+                }
+            })
+        });
+        for task in busy {
+            task.await.unwrap();
+        }
+        woken.abort();
+    });
+    let order = order.lock().unwrap();
+    let after_wakes: Vec<_> = order
+        .windows(2)
+        .filter(|pair| pair[0] == "wakes")
+        .map(|pair| pair[1])
+        .collect();
+    assert_eq!(after_wakes, ["woken"; 15], "{order:?}");
+}
+
 /// The root future always wakes itself, and tasks are always ready: both go on.
 #[test]
 fn root_future_and_tasks_have_their_turns() {

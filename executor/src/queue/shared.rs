@@ -1,22 +1,30 @@
 //! The queue that all workers of a runtime take from.
 
+use super::Line;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use std::collections::VecDeque;
 
 /// Tasks that any worker may run, first come first served.
+///
+/// Whoever adds one to an empty queue writes to one line of memory only: each that it has to get
+/// from the processor of a worker takes as long as all the rest.
 #[derive(Debug)]
+#[repr(C, align(128))]
 pub(crate) struct SharedQueue<T> {
-    ready: Mutex<Ready<T>>,
     /// The length of the queue, so that workers look without taking the lock. Written under it.
     length: AtomicUsize,
-    /// How many tasks were ever added. Written under the lock.
-    added: AtomicUsize,
+    ready: Mutex<Ready<T>>,
+    /// How many tasks were ever taken. Written under the lock.
+    taken: AtomicUsize,
 }
+
+/// What is added to and taken from, within the line.
+#[cfg(all(target_pointer_width = "64", not(windlass_loom)))]
+const _: () = assert!(std::mem::offset_of!(SharedQueue<std::ptr::NonNull<()>>, taken) <= 64);
 
 #[derive(Debug)]
 struct Ready<T> {
-    queue: VecDeque<T>,
+    queue: Line<T>,
     /// Nobody will take from the queue any more.
     closed: bool,
 }
@@ -25,11 +33,11 @@ impl<T> Default for SharedQueue<T> {
     fn default() -> Self {
         Self {
             ready: Mutex::new(Ready {
-                queue: VecDeque::new(),
+                queue: Line::default(),
                 closed: false,
             }),
             length: AtomicUsize::new(0),
-            added: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
         }
     }
 }
@@ -42,8 +50,7 @@ impl<T> SharedQueue<T> {
             drop(ready);
             return drop(runnable);
         }
-        ready.queue.push_back(runnable);
-        self.note_added(1);
+        ready.queue.push(runnable);
         self.length.store(ready.queue.len(), Ordering::Release);
     }
 
@@ -55,22 +62,15 @@ impl<T> SharedQueue<T> {
             // None may be left where it was: it would keep the runtime that keeps that place.
             return runnables.for_each(drop);
         }
-        let before = ready.queue.len();
         ready.queue.extend(runnables);
-        self.note_added(ready.queue.len() - before);
         self.length.store(ready.queue.len(), Ordering::Release);
-    }
-
-    /// Counts tasks that were added, under the lock.
-    fn note_added(&self, more: usize) {
-        let added = self.added.load(Ordering::Relaxed);
-        self.added
-            .store(added.wrapping_add(more), Ordering::Relaxed);
     }
 
     /// Returns how many tasks were ever added.
     pub(crate) fn added(&self) -> usize {
-        self.added.load(Ordering::Relaxed)
+        let ready = self.ready.lock();
+        let taken = self.taken.load(Ordering::Relaxed);
+        taken.wrapping_add(ready.queue.len())
     }
 
     /// Returns how many tasks there seem to be. That there are none is exact for a thread that goes
@@ -97,9 +97,10 @@ impl<T> SharedQueue<T> {
         let mut ready = self.ready.lock();
         let length = ready.queue.len();
         let part = part(length).min(length);
-        let mut taken = ready.queue.drain(..part);
-        let first = taken.next();
-        taken.for_each(keep);
+        let mut parts = (0..part).map_while(|_| ready.queue.pop());
+        let first = parts.next();
+        parts.for_each(keep);
+        self.note_taken(part);
         self.length.store(length - part, Ordering::Release);
         first
     }
@@ -109,8 +110,16 @@ impl<T> SharedQueue<T> {
         let mut ready = self.ready.lock();
         ready.closed = true;
         let left = std::mem::take(&mut ready.queue);
+        self.note_taken(left.len());
         self.length.store(0, Ordering::Release);
         drop(ready);
         drop(left);
+    }
+
+    /// Counts tasks that were taken, under the lock.
+    fn note_taken(&self, more: usize) {
+        let taken = self.taken.load(Ordering::Relaxed);
+        self.taken
+            .store(taken.wrapping_add(more), Ordering::Relaxed);
     }
 }
