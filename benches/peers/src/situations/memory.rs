@@ -10,14 +10,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-/// A future of 128 bytes that is pending for ever, or ready at once.
-///
-/// Of this size, because a runtime that fills up to whole cache lines has least to fill then.
-struct Idle {
+/// A future that is pending for ever, or ready at once.
+struct Idle<const WORDS: usize> {
     shared: Arc<Shared>,
     is_ready: bool,
-    _payload: [u64; 14],
+    _payload: [u64; WORDS],
 }
+
+/// How many words make it 128 bytes: a runtime that fills up to whole cache lines has least to fill
+/// then.
+const MEASURED: usize = 14;
+/// Those of the tasks before: of another size, so that their memory, if it is kept, is of no use.
+const BEFORE: usize = 30;
 
 /// What the futures of a batch share.
 struct Shared {
@@ -27,7 +31,7 @@ struct Shared {
     polled: Gate,
 }
 
-impl Future for Idle {
+impl<const WORDS: usize> Future for Idle<WORDS> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
@@ -46,17 +50,17 @@ impl Future for Idle {
 /// tables is not counted.
 pub(super) fn idle_task(case: Case) -> Report {
     let (bytes, allocations) = run(case.workers, async move {
-        batch(case.count, true).await;
-        batch(case.count, false).await
+        batch::<BEFORE>(case.count, true).await;
+        batch::<MEASURED>(case.count, false).await
     });
     let each = |total: u64| total as f64 / case.count as f64;
-    let beyond = each(bytes) - size_of::<Idle>() as f64;
+    let beyond = each(bytes) - size_of::<Idle<MEASURED>>() as f64;
     Report::of("bytes", beyond).and("allocations", each(allocations))
 }
 
 /// Spawns a batch, waits until all were polled, joins them if they end, and returns what they took
 /// meanwhile.
-async fn batch(count: u64, is_ready: bool) -> (u64, u64) {
+async fn batch<const WORDS: usize>(count: u64, is_ready: bool) -> (u64, u64) {
     let shared = Arc::new(Shared {
         left: AtomicU64::new(count),
         polled: Gate::default(),
@@ -64,10 +68,10 @@ async fn batch(count: u64, is_ready: bool) -> (u64, u64) {
     let mut handles = Vec::with_capacity(count as usize);
     let before = (heap::live(), heap::count());
     for _ in 0..count {
-        handles.push(spawn(Idle {
+        handles.push(spawn(Idle::<WORDS> {
             shared: shared.clone(),
             is_ready,
-            _payload: [0; 14],
+            _payload: [0; WORDS],
         }));
     }
     shared.polled.opened().await;
