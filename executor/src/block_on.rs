@@ -125,7 +125,7 @@ fn poll_first<F: Future>(own: &Own, future: F) -> thread::Result<F::Output> {
     let stay = Stay::put_off(own);
     // Dropped before the stay ends.
     let mut future = pin!(future);
-    kit.lane.count_poll();
+    kit.lane.count_polls(1);
     kit.root.begin_first_poll();
     let mut context = Context::from_waker(&kit.waker);
     let budget = kit.shared.budget;

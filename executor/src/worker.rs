@@ -57,7 +57,8 @@ pub(crate) struct Worker {
     is_alone: bool,
     /// There is a watch, which is to be shown what the worker runs.
     is_watched: bool,
-    /// There are other workers, or a watch.
+    /// There are other workers, or a watch, who look at each poll; or else polls are counted from
+    /// one look at the clock to the next.
     is_observed: bool,
     /// Somebody wants to know when the worker sleeps.
     is_sleep_told: bool,
@@ -126,6 +127,7 @@ impl Worker {
     pub(crate) fn into_reactor(mut self) -> Reactor {
         // A panic of the goal may have come in the middle of a search.
         self.end_search();
+        self.count_polls();
         self.lane.end_polls();
         self.reactor
     }
@@ -146,7 +148,8 @@ impl Worker {
         loop {
             if (goal_is_next || self.ran >= BATCH) && goal.is_due() {
                 self.ran = 0;
-                self.begin_poll();
+                self.lane.begin_poll();
+                self.budget.begin_poll();
                 self.post.run_root();
                 if let Some(output) = goal.check() {
                     self.end_search();
@@ -246,7 +249,7 @@ impl Worker {
         if self.is_observed {
             self.prepare_for_others(task);
         }
-        self.begin_poll();
+        self.budget.begin_poll();
     }
 
     /// Has other workers, and the watch, see what they need to.
@@ -259,12 +262,24 @@ impl Worker {
         if self.is_watched {
             self.post.run(task);
         }
+        self.lane.begin_poll();
     }
 
-    #[inline(always)]
-    fn begin_poll(&mut self) {
-        self.lane.begin_poll();
-        self.budget.begin_poll();
+    /// Counts the polls that nobody has been shown yet, and says of the next ones that they are to
+    /// be counted.
+    fn count_polls(&mut self) {
+        let run = self.uncounted();
+        self.ran = self.ran.saturating_add(run);
+        if !self.is_observed {
+            self.lane.count_polls(run);
+        }
+        self.grant = self.granted.wrapping_add(1);
+    }
+
+    /// Returns how many polls of those that were granted are over.
+    fn uncounted(&self) -> u32 {
+        // After the last of them, `granted` is one less than none.
+        self.grant - self.granted.wrapping_add(1)
     }
 
     /// Has the watch see that the worker is awake, and so what it runs.
@@ -280,7 +295,7 @@ impl Worker {
     /// yielded is not queued yet: it goes behind those that I/O wakes.
     #[inline(never)]
     fn look_at_clock(&mut self) {
-        self.ran = self.ran.saturating_add(self.grant);
+        self.count_polls();
         let now = self.pace.now();
         self.look_at_io_if_due(now);
         self.tick = Tick::now();
@@ -472,6 +487,7 @@ impl Worker {
         if self.help.is_some() && self.nap(goal) {
             return;
         }
+        self.count_polls();
         self.lane.end_polls();
         self.shared.idle.begin_sleep(&self.sleep);
         // Whatever came before the worker counted as a sleeper has woken nobody: it must be seen
@@ -528,7 +544,11 @@ impl Worker {
 
     /// Returns how often it has begun to run something; wraps around.
     fn polls(&self) -> usize {
-        self.lane.polls() / 2
+        let counted = self.lane.polls() / 2;
+        if self.is_observed {
+            return counted;
+        }
+        counted.wrapping_add(self.uncounted() as usize)
     }
 
     /// Does what is due for a worker that was about to sleep, but is needed.

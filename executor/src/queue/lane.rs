@@ -209,14 +209,13 @@ impl<T: Pointer> Lane<T> {
         self.polls.0.store(polls & !1, Ordering::Relaxed);
     }
 
-    /// Notes that something was run by the thread that is about to be the worker.
+    /// Counts what was run by the worker, or by the thread that is about to be it.
     #[inline(always)]
-    pub(crate) fn count_poll(&self) {
-        let polls = &self.polls.0;
-        polls.store(
-            polls.load(Ordering::Relaxed).wrapping_add(2),
-            Ordering::Relaxed,
-        );
+    pub(crate) fn count_polls(&self, count: u32) {
+        let polls = self.polls.0.load(Ordering::Relaxed);
+        self.polls
+            .0
+            .store(polls.wrapping_add(2 * count as usize), Ordering::Relaxed);
     }
 
     /// Returns how often the worker has begun to run something, twice that, and 1 if it is at it.
