@@ -15,8 +15,9 @@ pub(super) type Ended<T> = Result<T, Failure>;
 pub(super) enum Failure {
     /// The future was dropped before it was ready.
     Cancelled,
-    /// The future panicked, when polled or when dropped.
-    Panicked(Payload),
+    /// The future panicked, when polled or when dropped. A pointer to the two that a payload is:
+    /// every cell has room for this.
+    Panicked(Box<Payload>),
 }
 
 /// Says why a task gave no output: it was cancelled, or it panicked.
@@ -168,7 +169,7 @@ impl JoinError {
             return Err(self);
         }
         match self.0.failure {
-            Failure::Panicked(payload) => Ok(payload),
+            Failure::Panicked(payload) => Ok(*payload),
             Failure::Cancelled => unreachable!("it was looked at just now"),
         }
     }
@@ -217,6 +218,11 @@ impl JoinError {
 }
 
 impl Failure {
+    #[cold]
+    pub(super) fn panicked(payload: Payload) -> Self {
+        Self::Panicked(Box::new(payload))
+    }
+
     /// Reads the message of the panic, if it is a string.
     fn message(&self) -> Option<&str> {
         let Self::Panicked(payload) = self else {

@@ -44,7 +44,7 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: Reference) -> Option<Runn
             ToIdle::Cancel => Err(Failure::Cancelled),
         },
         Ok(Poll::Ready(output)) => Ok(output),
-        Err(payload) => Err(Failure::Panicked(payload)),
+        Err(payload) => Err(Failure::panicked(payload)),
     };
     // SAFETY: The future is ours still, and will not be polled again.
     unsafe { end::<F, S>(task, ended) };
@@ -130,7 +130,7 @@ unsafe fn end<F: Future, S: Schedule>(task: Reference, mut ended: Ended<F::Outpu
         if matches!(ended, Err(Failure::Panicked(_))) {
             discard(payload);
         } else {
-            discard(mem::replace(&mut ended, Err(Failure::Panicked(payload))));
+            discard(mem::replace(&mut ended, Err(Failure::panicked(payload))));
         }
     }
 
