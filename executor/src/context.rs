@@ -176,6 +176,14 @@ pub(crate) fn pop<Caller>() -> Option<Runnable> {
     with_queues(|queues| queues.pop())
 }
 
+/// Puts a task that yielded behind the others of this worker and takes the next. As to `Caller`, see
+/// [`pop`].
+#[allow(clippy::extra_unused_type_parameters)]
+#[inline(always)]
+pub(crate) fn exchange<Caller>(yielded: Runnable) -> Option<Runnable> {
+    with_queues(|queues| queues.exchange(yielded))
+}
+
 /// Returns the runtime of this thread.
 pub(crate) fn runtime() -> Option<Arc<Shared>> {
     with(|context| context.shared.clone())

@@ -10,6 +10,7 @@ use crate::queue::{Lane, SharedQueue};
 use crate::runtime::Shared;
 use crate::task::{Runnable, Tick};
 use crate::watch::Post;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -32,6 +33,9 @@ pub(crate) trait Goal {
     /// Says whether [`check`](Goal::check) has something to do, so that the worker must not sleep.
     fn is_due(&self) -> bool;
 }
+
+/// The kinds of batches, which each have a copy of [`context::pop`].
+struct Batch<G, const IS_SPECIAL: bool>(PhantomData<G>);
 
 /// One worker, on the thread that runs it.
 pub(crate) struct Worker {
@@ -178,7 +182,7 @@ impl Worker {
                 self.draw();
             }
             let next = match kept {
-                None => self.next_task::<G>(),
+                None => self.next_task::<Batch<G, IS_SPECIAL>>(),
                 kept => kept,
             };
             let Some(task) = next else {
@@ -203,7 +207,7 @@ impl Worker {
             }
             kept = match yielded {
                 None => None,
-                Some(yielded) => self.exchange(yielded),
+                Some(yielded) => self.exchange::<Batch<G, IS_SPECIAL>>(yielded),
             };
         }
     }
@@ -341,20 +345,20 @@ impl Worker {
     /// Queues a task that has yielded and takes the next one, which is the same if there are no
     /// others; takes none if it may be the turn of what came from elsewhere.
     #[inline(always)]
-    fn exchange(&mut self, yielded: Runnable) -> Option<Runnable> {
+    fn exchange<Caller>(&mut self, yielded: Runnable) -> Option<Runnable> {
         if self.has_mail() {
             Self::put_back(yielded);
             return None;
         }
-        context::with_queues(|queues| queues.exchange(yielded))
+        context::exchange::<Caller>(yielded)
     }
 
     /// Finds the next task: among its own, or among what came from elsewhere, in turn; or else
     /// among those of others.
     #[inline(always)]
-    fn next_task<G>(&mut self) -> Option<Runnable> {
+    fn next_task<Caller>(&mut self) -> Option<Runnable> {
         if !self.has_mail() {
-            let own = context::pop::<G>();
+            let own = context::pop::<Caller>();
             if own.is_some() || self.is_alone {
                 return own;
             }
