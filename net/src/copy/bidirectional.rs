@@ -1,5 +1,6 @@
 //! Copying in both directions between two streams.
 
+use super::buffer::Lent;
 use super::one_way::OneWay;
 use super::{CopyFrom, CopyTo};
 use std::future::Future;
@@ -109,8 +110,10 @@ where
         let copy = self.get_mut();
         let moved = copy.moved();
         // Both are polled each time, whichever the task was woken for.
-        let there = copy.there.poll(context, &mut copy.a, &mut copy.b)?;
-        let back = copy.back.poll(context, &mut copy.b, &mut copy.a)?;
+        let CopyBidirectional { a, b, .. } = copy;
+        let lent = &mut Lent::default();
+        let there = copy.there.poll(context, lent, a, b)?;
+        let back = copy.back.poll(context, lent, b, a)?;
         if there.is_ready() && back.is_ready() {
             return Poll::Ready(Ok(copy.moved()));
         }
