@@ -1,5 +1,6 @@
 //! What is copied from, and what is copied to.
 
+use crate::stream::ByteStream;
 use crate::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, TcpStream, UnixStream, WriteHalf};
 use std::io;
 use std::net::Shutdown;

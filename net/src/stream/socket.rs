@@ -2,7 +2,8 @@
 //! that it would block.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::task::{Context, Poll};
 use windlass_reactor::{Async, Direction, Taken};
 
 /// A socket that doesn't block. Each attempt takes what it has moved from the budget of the task.
@@ -45,6 +46,19 @@ pub trait ByteStream {
     fn local_address(&self) -> io::Result<Self::Address>;
 
     fn peer_address(&self) -> io::Result<Self::Address>;
+
+    /// Runs an operation that leaves the descriptor as it is, and says nothing of what is left,
+    /// once it may succeed.
+    fn poll_on_socket<R>(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        mut operation: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.inner().poll_io_with(context, direction, |socket| {
+            operation(socket.as_fd()).map(Taken::Some)
+        })
+    }
 }
 
 /// Reads until `space` is full, and counts on in `filled`.
