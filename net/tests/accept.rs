@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Count, LIMIT, MOMENT, listen, open_descriptors, reset, run};
+use common::{Count, LIMIT, MOMENT, assert_leaves_no_descriptor, listen, reset, run};
 use futures::StreamExt;
 use futures::future::{join, join_all};
 use std::os::fd::AsRawFd;
@@ -165,12 +165,7 @@ fn thousands_of_connections_leave_nothing() {
             drop(client);
             assert_eq!(server.read(&mut space).await.unwrap(), 0);
         };
-        round().await;
-        let before = open_descriptors();
-        for _ in 0..3000 {
-            round().await;
-        }
-        assert_eq!(open_descriptors(), before);
+        assert_leaves_no_descriptor(3000, round).await;
     });
 }
 
