@@ -7,8 +7,9 @@ use common::{Count, MOMENT, has_v6, locals, run, unless_lacking};
 use futures::future::join;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use windlass_net::{Inbound, Outbound, UdpSocket};
+use windlass_reactor::budget::Budget;
 use windlass_reactor::time::timeout;
 
 /// Sends all of a batch, in as many calls as that takes.
@@ -118,6 +119,50 @@ fn batches_are_polled_by_hand() {
         common::wait_until(|| count.get() > 0);
         assert!(b.poll_recv_many(&mut context, &mut places).is_ready());
         assert_eq!(places[0].bytes(), b"one");
+    });
+}
+
+/// Each datagram of a batch counts, and so do the bytes of one that is long: a task that has done its
+/// share gives way, whatever is there.
+#[test]
+fn batches_and_long_datagrams_take_from_the_budget() {
+    run(async {
+        let (a, b) = connected("127.0.0.1:0".parse().unwrap()).await;
+        let mut context = Context::from_waker(Waker::noop());
+        let batch = [Outbound::new(b"one"); 20];
+        Budget::of(30).scope(|| {
+            // 20 of 30, and what is left is enough to begin.
+            for _ in 0..2 {
+                assert!(a.poll_send_many(&mut context, &batch).is_ready());
+            }
+            assert!(a.poll_send_many(&mut context, &batch).is_pending());
+        });
+        Budget::of(30).scope(|| {
+            let mut received = 0;
+            while received < 30 {
+                let mut spaces = [[0; 8]; 20];
+                let mut places = spaces.each_mut().map(|space| Inbound::new(space));
+                match b.poll_recv_many(&mut context, &mut places) {
+                    Poll::Ready(count) => received += count.unwrap(),
+                    Poll::Pending => panic!("30 are there, and {received} were received"),
+                }
+            }
+            let mut space = [0; 8];
+            assert!(b.poll_recv(&mut context, &mut space).is_pending());
+        });
+        let long = vec![7; 40_000];
+        let mut space = vec![0; long.len()];
+        while b.try_recv(&mut space).is_ok() {}
+        Budget::of(5).scope(|| {
+            assert!(a.poll_send(&mut context, &long).is_ready());
+            assert!(a.poll_send(&mut context, &long).is_pending());
+        });
+        a.send(b"short").await.unwrap();
+        b.readable().await.unwrap();
+        Budget::of(5).scope(|| {
+            assert!(b.poll_recv(&mut context, &mut space).is_ready());
+            assert!(b.poll_recv(&mut context, &mut space).is_pending());
+        });
     });
 }
 
