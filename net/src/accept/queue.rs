@@ -8,6 +8,7 @@
 //! 3. The listener is at fault. That is told, and again each time.
 
 use super::shortage::{AcceptBackoff, Shortage};
+use crate::system;
 use parking_lot::Mutex;
 use rustix::io::Errno;
 use std::future::Future;
@@ -63,6 +64,7 @@ fn attempt<S: Listening>(socket: &S) -> io::Result<Taken<Attempt<S::Accepted>>> 
         match socket.accept_one() {
             Ok(Some(accepted)) => return Ok(Taken::Some(Attempt::Accepted(accepted))),
             Ok(None) => {}
+            Err(Errno::OPNOTSUPP) if system::is_for_datagrams(socket) => return Err(no_listener()),
             Err(error) if is_fault_of_connection(error) => {}
             Err(error) if is_shortage(error) => {
                 return Ok(Taken::Some(Attempt::OutOf(error.into())));
@@ -71,6 +73,16 @@ fn attempt<S: Listening>(socket: &S) -> io::Result<Taken<Attempt<S::Accepted>>> 
         }
     }
     Ok(Taken::Some(Attempt::OnlyFaults))
+}
+
+/// Without this, whoever was given another socket would try for ever, as the same error may be that
+/// of a connection.
+#[cold]
+fn no_listener() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "this is a socket for datagrams, which has no connections to accept; give one that listens",
+    )
 }
 
 /// What accept(2) says of Linux alone: faults of connections, and shortages.
