@@ -1,6 +1,7 @@
 //! The operations of a socket of bytes, as the system has them: each is one attempt, which may say
 //! that it would block.
 
+use rustix::io::Errno;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
@@ -56,8 +57,20 @@ pub trait ByteStream {
         mut operation: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
         self.inner().poll_io_with(context, direction, |socket| {
-            operation(socket.as_fd()).map(Taken::Some)
+            operation(socket.as_fd())
+                .map(Taken::Some)
+                .map_err(while_connecting)
         })
+    }
+}
+
+/// A write that was to open a connection fast, and began an ordinary one as the peer's cookie was
+/// not there any more: nothing is sent yet.
+#[cold]
+pub(crate) fn while_connecting(error: io::Error) -> io::Error {
+    match Errno::from_io_error(&error) {
+        Some(Errno::INPROGRESS) => io::ErrorKind::WouldBlock.into(),
+        _ => error,
     }
 }
 
