@@ -23,7 +23,7 @@ struct Hooks {
 
 /// A waker with hooks, by way of a box that each clone has for itself.
 mod hooked {
-    #![allow(unsafe_code)]
+    #![allow(unsafe_code, reason = "a raw waker is made by hand")]
 
     use super::*;
 

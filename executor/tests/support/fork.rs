@@ -1,6 +1,7 @@
 //! Child processes that are copies of this one.
 
-#![allow(unsafe_code, dead_code)]
+#![allow(unsafe_code, reason = "fork is unsafe where there are threads")]
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

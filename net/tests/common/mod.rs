@@ -1,6 +1,6 @@
 //! What the tests have in common. They run on an executor that knows nothing of the reactor, so
 //! that the one of the process serves them.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 pub mod cancelling;
 pub mod sealed;

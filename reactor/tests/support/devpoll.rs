@@ -1,6 +1,9 @@
 //! An emulation of /dev/poll, which counts and judges what is done with the device.
 
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "the counters of the emulation are a function of C"
+)]
 
 use crate::support::emulation;
 use std::ffi::c_int;

@@ -1,6 +1,9 @@
 //! An emulation of kqueue, which counts and judges what is done with it.
 
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "the counters of the emulation are a function of C"
+)]
 
 use crate::support::emulation;
 
