@@ -235,6 +235,14 @@ impl<T: AsFd> Async<T> {
     /// Saying so wrongly makes a later operation wait for ever; see [`Taken`]. It is not believed
     /// once the kernel said that the peer has closed, that there is an error, or that urgent data
     /// are pending.
+    ///
+    /// # Errors
+    ///
+    /// What the operation says, and as for [`readable`](Async::readable).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`read_with`](Async::read_with).
     pub fn io_with<R, O>(&self, direction: Direction, operation: O) -> Operation<'_, T, O>
     where
         O: FnMut(&T) -> io::Result<Taken<R>>,
