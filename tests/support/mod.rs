@@ -4,6 +4,7 @@
 
 #[path = "../../reactor/tests/support/allocations.rs"]
 pub(crate) mod allocations;
+pub(crate) mod ball;
 pub(crate) mod child;
 pub(crate) mod trace;
 
