@@ -126,12 +126,11 @@ fn a_cancelled_connect_closes_its_socket() {
     }
     run(async {
         let (_listener, _waiting, address) = common::silent("127.0.0.1:0");
-        let before = common::open_descriptors();
-        for _ in 0..20 {
+        let give_up = async || {
             let connecting = TcpStream::connect(address);
             assert!(timeout(MOMENT / 10, connecting).await.is_err());
-        }
-        assert_eq!(common::open_descriptors(), before);
+        };
+        common::assert_leaves_no_descriptor(20, give_up).await;
         // Others are connected as ever.
         let listener = listen().await;
         TcpStream::connect(listener.local_addr().unwrap())
