@@ -22,15 +22,22 @@ pub trait StreamSocket: AsFd {
 
     fn send_vectored(&self, buffers: &[IoSlice<'_>]) -> io::Result<Taken<usize>>;
 
-    /// Sends until all of `rest` is sent or it would block; `rest` says how far it came.
+    /// Sends what there is room for; `rest` says how far it came. Until all is sent, it says
+    /// `Interrupted`, so that it is tried again, but not while it is the turn of others: one who reads as
+    /// fast as this sends would keep it from ending.
     fn send_rest(&self, rest: &mut &[u8]) -> io::Result<Taken<()>> {
-        while !rest.is_empty() {
-            match self.send(rest)? {
-                Taken::Some(0) | Taken::All(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Taken::Some(count) | Taken::All(count) => *rest = &rest[count..],
-            }
+        if rest.is_empty() {
+            return Ok(Taken::Some(()));
         }
-        Ok(Taken::Some(()))
+        match self.send(rest)? {
+            Taken::Some(0) | Taken::All(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Taken::Some(count) | Taken::All(count) => *rest = &rest[count..],
+        }
+        if rest.is_empty() {
+            Ok(Taken::Some(()))
+        } else {
+            Err(io::ErrorKind::Interrupted.into())
+        }
     }
 }
 
@@ -90,4 +97,69 @@ pub(crate) async fn read_exact_from(
     }
     assert!(*filled == space.len(), "more is filled than there is space");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IoSlice, IoSliceMut, StreamSocket};
+    use std::fs::File;
+    use std::future::Future;
+    use std::io;
+    use std::os::fd::{AsFd, BorrowedFd};
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+    use windlass_reactor::budget::{self, Budget};
+    use windlass_reactor::{Async, Direction, Taken};
+
+    /// Always has room for a page, as if somebody read as fast as this writes.
+    struct Endless(File);
+
+    impl AsFd for Endless {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.0.as_fd()
+        }
+    }
+
+    impl StreamSocket for Endless {
+        fn receive(&self, _: &mut [u8]) -> io::Result<Taken<usize>> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn receive_vectored(&self, _: &mut [IoSliceMut<'_>]) -> io::Result<Taken<usize>> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn peek(&self, _: &mut [u8]) -> io::Result<Taken<usize>> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn send(&self, bytes: &[u8]) -> io::Result<Taken<usize>> {
+            let count = bytes.len().min(4096);
+            budget::charge_bytes(count);
+            Ok(Taken::Some(count))
+        }
+
+        fn send_vectored(&self, _: &[IoSlice<'_>]) -> io::Result<Taken<usize>> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    #[test]
+    fn what_is_long_goes_in_turns() {
+        let socket = Async::from_nonblocking(Endless(File::open("/dev/null").unwrap()));
+        let bytes = vec![0; 100 * 4096];
+        let mut rest = &bytes[..];
+        let mut sending = pin!(socket.io_with(Direction::Write, |socket| {
+            let sent = socket.send_rest(&mut rest);
+            sent.map(|_| Taken::Some(()))
+        }));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut polls = 1;
+        while Budget::of(20).scope(|| sending.as_mut().poll(&mut context).is_pending()) {
+            polls += 1;
+            assert!(polls < 100, "it does not end");
+        }
+        // A page takes the operation, and one for its bytes.
+        assert_eq!(polls, 10);
+    }
 }

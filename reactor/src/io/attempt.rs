@@ -26,6 +26,8 @@ impl<T: AsFd> Async<T> {
             let permit = ready!(budget::poll_proceed(context));
             match self.attempt(direction, look, &mut operation) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => drop(permit),
+                // By a signal, or by its own doing, so that others get their turn.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => permit.spend(),
                 done => {
                     permit.spend();
                     return Poll::Ready(done);

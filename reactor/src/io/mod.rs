@@ -194,7 +194,8 @@ impl<T: AsFd> Async<T> {
         Ready::new(self, Direction::Priority).await
     }
 
-    /// Tries `operation`, and again after each wait for readability, until it doesn't block.
+    /// Tries `operation`, and again after each wait for readability, until it doesn't block. If it says
+    /// `Interrupted`, it is tried again as well, when it is the turn of this task.
     ///
     /// # Errors
     ///
@@ -212,7 +213,8 @@ impl<T: AsFd> Async<T> {
             .await
     }
 
-    /// Tries `operation`, and again after each wait for writability, until it doesn't block.
+    /// Tries `operation`, and again after each wait for writability, until it doesn't block; else as
+    /// [`read_with`](Async::read_with).
     ///
     /// # Errors
     ///
