@@ -13,7 +13,7 @@ use windlass::time::timeout;
 
 /// Copies so many bytes that they go through a pipe, and checks that all are `byte`.
 fn copy_bulk(byte: u8) {
-    const BULK: usize = 16 << 20;
+    const BULK: usize = 8 << 20;
     windlass::block_on(async {
         let (from, a) = UnixStream::pair().unwrap();
         let (b, to) = UnixStream::pair().unwrap();
@@ -35,7 +35,7 @@ fn copy_bulk(byte: u8) {
 #[test]
 fn copies_of_parent_and_child_do_not_mix() {
     copy_bulk(1);
-    for _ in 0..5 {
+    for _ in 0..3 {
         beside_child(|| copy_bulk(2), || copy_bulk(3));
     }
 }
