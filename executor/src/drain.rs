@@ -60,10 +60,48 @@ struct Shared {
 
 #[derive(Default)]
 struct Tasks {
-    /// Their numbers, and what aborts them as soon as they are spawned.
-    alive: HashMap<u64, Option<AbortHandle>>,
+    /// By their numbers.
+    alive: HashMap<u64, Entry>,
     /// The number that was given last; none is given twice.
     last: u64,
+}
+
+/// A task that is alive.
+enum Entry {
+    /// It is being spawned: it may run, but what aborts it isn't there yet.
+    Coming,
+    /// It was to be aborted meanwhile.
+    Aborted,
+    Spawned(AbortHandle),
+}
+
+impl Shared {
+    /// Notes what aborts a task, now that it is spawned; or aborts it, if that was asked meanwhile.
+    fn remember<T>(&self, number: u64, task: &JoinHandle<T>) {
+        let mut tasks = self.tasks.lock();
+        match tasks.alive.get_mut(&number) {
+            Some(Entry::Aborted) => {
+                drop(tasks);
+                task.abort();
+            }
+            Some(entry) => *entry = Entry::Spawned(task.abort_handle()),
+            // It has ended already, and has left the list.
+            None => {}
+        }
+    }
+}
+
+impl Entry {
+    /// Returns what aborts it; who spawns it does that if it isn't there yet.
+    fn mark_aborted(&mut self) -> Option<AbortHandle> {
+        match self {
+            Entry::Spawned(handle) => Some(handle.clone()),
+            Entry::Coming | Entry::Aborted => {
+                *self = Entry::Aborted;
+                None
+            }
+        }
+    }
 }
 
 impl Drain {
@@ -212,10 +250,7 @@ impl Drain {
             _guard: self.guard(),
         };
         let task = crate::handle::spawn_at(spawned, spawned_at);
-        // It may have ended already, and has left the list then.
-        if let Some(place) = self.0.tasks.lock().alive.get_mut(&number) {
-            *place = Some(task.abort_handle());
-        }
+        self.0.remember(number, &task);
         task
     }
 
@@ -281,8 +316,12 @@ impl Drain {
     /// ```
     pub fn abort_all(&self) {
         let tasks: Vec<_> = {
-            let tasks = self.0.tasks.lock();
-            tasks.alive.values().flatten().cloned().collect()
+            let mut tasks = self.0.tasks.lock();
+            tasks
+                .alive
+                .values_mut()
+                .filter_map(Entry::mark_aborted)
+                .collect()
         };
         for task in tasks {
             task.abort();
@@ -369,7 +408,7 @@ impl Listed {
         let mut tasks = shared.tasks.lock();
         let number = tasks.last + 1;
         tasks.last = number;
-        tasks.alive.insert(number, None);
+        tasks.alive.insert(number, Entry::Coming);
         drop(tasks);
         Self { shared, number }
     }
@@ -407,5 +446,31 @@ impl Future for NobodyLeft<'_> {
 impl Drop for NobodyLeft<'_> {
     fn drop(&mut self) {
         self.shared.waiters.leave(&mut self.place);
+    }
+}
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::{Drain, Listed};
+    use crate::{block_on, spawn};
+    use std::future::pending;
+
+    /// All are aborted while a task is being spawned: it may run already, and doesn't get away.
+    #[test]
+    fn who_is_being_spawned_is_aborted_as_well() {
+        block_on(async {
+            let drain = Drain::new();
+            let listed = Listed::new(drain.0.clone());
+            drain.abort_all();
+            let task = spawn(pending::<()>());
+            drain.0.remember(listed.number, &task);
+            assert!(task.await.unwrap_err().is_cancelled());
+
+            let late = Listed::new(drain.0.clone());
+            let task = spawn(pending::<()>());
+            drain.0.remember(late.number, &task);
+            drain.abort_all();
+            assert!(task.await.unwrap_err().is_cancelled());
+        });
     }
 }
