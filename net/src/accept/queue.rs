@@ -16,8 +16,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
-use windlass_reactor::time::Sleep;
+use windlass_reactor::time::{self, Sleep};
 use windlass_reactor::{Async, Direction, Operation, Taken};
 
 /// How many connections that are at fault are taken off the queue in one go.
@@ -237,7 +236,7 @@ impl<S: Listening> Queue<S> {
                 Poll::Pending
             }
             Attempt::OutOf(error) => {
-                let is_first = self.shortage.begin_or_go_on(Instant::now());
+                let is_first = self.shortage.begin_or_go_on(time::now());
                 match when_short {
                     WhenShort::Tell if is_first => return Poll::Ready(Some(Err(error))),
                     WhenShort::WaitOut(Some(hook)) if is_first => hook(&error),
