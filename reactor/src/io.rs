@@ -8,7 +8,7 @@ use std::future::Future;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
@@ -95,6 +95,9 @@ pub struct Async<T> {
     io: T,
     /// The directions that would block, until `registered` knows; one bit each.
     blocked: AtomicU8,
+    /// Whether a `poll_` method was pending when it was called last for a direction: then whoever
+    /// calls it next is likely to be listed already. A hint, and relaxed.
+    pending: [AtomicBool; 3],
 }
 
 /// A source that leaves its reactor when it is dropped.
@@ -137,6 +140,7 @@ impl<T: AsFd> Async<T> {
             registered: OnceLock::new(),
             io,
             blocked: AtomicU8::new(0),
+            pending: Default::default(),
         }
     }
 
@@ -306,7 +310,23 @@ impl<T: AsFd> Async<T> {
         direction: Direction,
         operation: impl FnMut(&T) -> io::Result<Taken<R>>,
     ) -> Poll<io::Result<R>> {
-        self.poll_operation(context, direction, &mut Some(Key::POLLED), operation)
+        if self.waits_already(context, direction) {
+            return Poll::Pending;
+        }
+        let polled = self.poll_operation(context, direction, &mut Some(Key::POLLED), operation);
+        self.pending[direction as usize].store(polled.is_pending(), Ordering::Relaxed);
+        polled
+    }
+
+    /// Says whether the `poll_` methods have left the waker of this task, and nothing has come since.
+    #[inline]
+    fn waits_already(&self, context: &Context<'_>, direction: Direction) -> bool {
+        let may_wait = self.pending[direction as usize].load(Ordering::Relaxed);
+        let source = self.registered.get().filter(|_| may_wait);
+        source.is_some_and(|Registered(source)| {
+            !source.readiness(direction).seen().is_ready()
+                && source.waits_already(context.waker(), self.io.as_fd(), direction, Key::POLLED)
+        })
     }
 
     fn poll_operation<R>(
@@ -402,27 +422,41 @@ impl<T: AsFd> Async<T> {
 
     /// Answers at once if `direction` may be ready, else waits; `None` says that there is no
     /// source yet, so that nothing is known.
-    #[inline]
+    // Inlined for the sake of callers who name the direction and the key, as the next.
+    #[inline(always)]
     fn poll_ready(
         &self,
         context: &mut Context<'_>,
         direction: Direction,
         key: &mut Option<Key>,
     ) -> Poll<io::Result<Look<'_>>> {
-        let source = match self.registered.get() {
-            Some(Registered(source)) => source,
-            None if self.blocked.load(Ordering::Relaxed) & (1 << direction as u8) == 0 => {
-                return Poll::Ready(Ok(None));
+        match self.look(direction) {
+            Some((readiness, seen)) if seen.is_ready() => {
+                return Poll::Ready(Ok(Some((readiness, seen))));
             }
-            None => {
-                &self
-                    .registered
-                    .get_or_init(|| Registered(Arc::new(Source::new(direction))))
-                    .0
-            }
-        };
+            None if !self.is_blocked(direction) => return Poll::Ready(Ok(None)),
+            _ => {}
+        }
+        self.wait(context, direction, key)
+    }
+
+    fn is_blocked(&self, direction: Direction) -> bool {
+        self.blocked.load(Ordering::Relaxed) & (1 << direction as u8) != 0
+    }
+
+    /// Waits until `direction` may be ready.
+    #[inline(always)]
+    fn wait(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        key: &mut Option<Key>,
+    ) -> Poll<io::Result<Look<'_>>> {
+        let Registered(source) = self
+            .registered
+            .get_or_init(|| Registered(Arc::new(Source::new(direction))));
         source
-            .poll_ready(context, self.io.as_fd(), direction, key)
+            .wait(context, self.io.as_fd(), direction, key)
             .map_ok(|seen| Some((source.readiness(direction), seen)))
     }
 }

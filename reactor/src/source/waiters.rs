@@ -137,6 +137,19 @@ impl Waiters {
         )
     }
 
+    /// Says whether the wait `key` has left a waker that wakes the task that `waker` does.
+    #[inline]
+    pub(crate) fn would_wake(&self, direction: Direction, key: Key, waker: &Waker) -> bool {
+        let place = match direction {
+            Direction::Read => &self.reader,
+            Direction::Write => &self.writer,
+            Direction::Priority => &None,
+        };
+        place
+            .as_ref()
+            .is_some_and(|waiter| waiter.key == key && waiter.waker.will_wake(waker))
+    }
+
     #[inline]
     fn more(&self) -> &[(Direction, Waiter)] {
         self.more.as_deref().map_or(&[], Vec::as_slice)
@@ -222,6 +235,20 @@ mod tests {
             assert_eq!(old.0.load(Ordering::SeqCst), 0);
             assert_eq!(new.0.load(Ordering::SeqCst), 1);
         }
+    }
+
+    #[test]
+    fn a_wait_knows_whether_it_has_left_the_same_waker() {
+        let mut waiters = Waiters::default();
+        let (key, waker, other) = (waiters.new_key(), waker().1, waker().1);
+        assert!(!waiters.would_wake(Direction::Read, key, &waker));
+        waiters.insert(Direction::Read, key, waker.clone());
+        assert!(waiters.would_wake(Direction::Read, key, &waker));
+        assert!(!waiters.would_wake(Direction::Read, key, &other));
+        assert!(!waiters.would_wake(Direction::Read, Key::POLLED, &waker));
+        assert!(!waiters.would_wake(Direction::Write, key, &waker));
+        take(&mut waiters, Direction::Read);
+        assert!(!waiters.would_wake(Direction::Read, key, &waker));
     }
 
     // The place in the middle gets free while others of the same direction wait in the list.
