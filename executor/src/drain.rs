@@ -4,7 +4,7 @@ use crate::cancel::{CancellationToken, Place, Waiters};
 use crate::sync::Mutex;
 use crate::task::{AbortHandle, JoinHandle};
 use pin_project_lite::pin_project;
-use std::collections::HashMap;
+use slab::Slab;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -58,12 +58,47 @@ struct Shared {
     tasks: Mutex<Tasks>,
 }
 
+/// What aborts the tasks that are alive, as soon as they are spawned.
 #[derive(Default)]
 struct Tasks {
-    /// Their numbers, and what aborts them as soon as they are spawned.
-    alive: HashMap<u64, Option<AbortHandle>>,
-    /// The number that was given last; none is given twice.
-    last: u64,
+    alive: Slab<Entry>,
+    /// The number that was given last.
+    last: u32,
+}
+
+struct Entry {
+    /// Places are used again: this tells who has it from who had it before.
+    number: u32,
+    handle: Option<AbortHandle>,
+}
+
+/// Names a task in the list; also after it has left that, when it names nothing (but for a task
+/// that stays in one place while four billion others come and go).
+#[derive(Clone, Copy)]
+struct TaskKey {
+    place: u32,
+    number: u32,
+}
+
+impl Tasks {
+    /// Takes in a task that is about to be spawned.
+    fn insert(&mut self) -> TaskKey {
+        self.last = self.last.wrapping_add(1);
+        let number = self.last;
+        let handle = None;
+        let place = self.alive.insert(Entry { number, handle }) as u32;
+        TaskKey { place, number }
+    }
+
+    fn get_mut(&mut self, key: TaskKey) -> Option<&mut Entry> {
+        let entry = self.alive.get_mut(key.place as usize);
+        entry.filter(|entry| entry.number == key.number)
+    }
+
+    /// Takes out a task that is in the list.
+    fn remove(&mut self, key: TaskKey) -> Option<AbortHandle> {
+        self.alive.try_remove(key.place as usize)?.handle
+    }
 }
 
 impl Drain {
@@ -204,17 +239,16 @@ impl Drain {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let listed = Listed::new(self.0.clone());
-        let number = listed.number;
+        let listed = Listed::new(self.guard());
+        let key = listed.key;
         let spawned = Spawned {
             future,
             _listed: listed,
-            _guard: self.guard(),
         };
         let task = crate::handle::spawn_at(spawned, spawned_at);
         // It may have ended already, and has left the list then.
-        if let Some(place) = self.0.tasks.lock().alive.get_mut(&number) {
-            *place = Some(task.abort_handle());
+        if let Some(entry) = self.0.tasks.lock().get_mut(key) {
+            entry.handle = Some(task.abort_handle());
         }
         task
     }
@@ -282,7 +316,11 @@ impl Drain {
     pub fn abort_all(&self) {
         let tasks: Vec<_> = {
             let tasks = self.0.tasks.lock();
-            tasks.alive.values().flatten().cloned().collect()
+            let handles = tasks
+                .alive
+                .iter()
+                .filter_map(|(_, entry)| entry.handle.as_ref());
+            handles.cloned().collect()
         };
         for task in tasks {
             task.abort();
@@ -338,7 +376,6 @@ pin_project! {
         #[pin]
         future: F,
         _listed: Listed,
-        _guard: DrainGuard,
     }
 }
 
@@ -358,26 +395,22 @@ impl<F: Future> Future for Spawned<F> {
     }
 }
 
-/// Keeps a task in the list of those to abort.
+/// Keeps a task in the list of those to abort, and then has it waited for until it has left that.
 struct Listed {
-    shared: Arc<Shared>,
-    number: u64,
+    guard: DrainGuard,
+    key: TaskKey,
 }
 
 impl Listed {
-    fn new(shared: Arc<Shared>) -> Self {
-        let mut tasks = shared.tasks.lock();
-        let number = tasks.last + 1;
-        tasks.last = number;
-        tasks.alive.insert(number, None);
-        drop(tasks);
-        Self { shared, number }
+    fn new(guard: DrainGuard) -> Self {
+        let key = guard.0.tasks.lock().insert();
+        Self { guard, key }
     }
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        let handle = self.shared.tasks.lock().alive.remove(&self.number);
+        let handle = self.guard.0.tasks.lock().remove(self.key);
         drop(handle);
     }
 }
@@ -407,5 +440,23 @@ impl Future for NobodyLeft<'_> {
 impl Drop for NobodyLeft<'_> {
     fn drop(&mut self) {
         self.shared.waiters.leave(&mut self.place);
+    }
+}
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::Tasks;
+
+    #[test]
+    fn who_had_a_place_before_does_not_find_who_has_it_now() {
+        let mut tasks = Tasks::default();
+        let first = tasks.insert();
+        assert!(tasks.get_mut(first).is_some());
+        tasks.remove(first);
+        assert!(tasks.get_mut(first).is_none());
+        let second = tasks.insert();
+        assert_eq!(first.place, second.place);
+        assert!(tasks.get_mut(first).is_none());
+        assert!(tasks.get_mut(second).is_some());
     }
 }
