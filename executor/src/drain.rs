@@ -4,7 +4,7 @@ use crate::cancel::{CancellationToken, Place, Waiters};
 use crate::sync::Mutex;
 use crate::task::{AbortHandle, JoinHandle};
 use pin_project_lite::pin_project;
-use std::collections::HashMap;
+use slab::Slab;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -58,16 +58,22 @@ struct Shared {
     tasks: Mutex<Tasks>,
 }
 
+/// What aborts the tasks that are alive, as soon as they are spawned.
 #[derive(Default)]
 struct Tasks {
-    /// By their numbers.
-    alive: HashMap<u64, Entry>,
-    /// The number that was given last; none is given twice.
-    last: u64,
+    alive: Slab<Entry>,
+    /// The number that was given last.
+    last: u32,
 }
 
-/// A task that is alive.
-enum Entry {
+struct Entry {
+    /// Places are used again: this tells who has it from who had it before.
+    number: u32,
+    stage: Stage,
+}
+
+/// How far a task is.
+enum Stage {
     /// It is being spawned: it may run, but what aborts it isn't there yet.
     Coming,
     /// It was to be aborted meanwhile.
@@ -75,31 +81,60 @@ enum Entry {
     Spawned(AbortHandle),
 }
 
-impl Shared {
-    /// Notes what aborts a task, now that it is spawned; or aborts it, if that was asked meanwhile.
-    fn remember<T>(&self, number: u64, task: &JoinHandle<T>) {
-        let mut tasks = self.tasks.lock();
-        match tasks.alive.get_mut(&number) {
-            Some(Entry::Aborted) => {
-                drop(tasks);
-                task.abort();
+impl Stage {
+    /// Returns what aborts the task; who spawns it does that if it isn't there yet.
+    fn mark_aborted(&mut self) -> Option<AbortHandle> {
+        match self {
+            Stage::Spawned(handle) => Some(handle.clone()),
+            Stage::Coming | Stage::Aborted => {
+                *self = Stage::Aborted;
+                None
             }
-            Some(entry) => *entry = Entry::Spawned(task.abort_handle()),
-            // It has ended already, and has left the list.
-            None => {}
         }
     }
 }
 
-impl Entry {
-    /// Returns what aborts it; who spawns it does that if it isn't there yet.
-    fn mark_aborted(&mut self) -> Option<AbortHandle> {
-        match self {
-            Entry::Spawned(handle) => Some(handle.clone()),
-            Entry::Coming | Entry::Aborted => {
-                *self = Entry::Aborted;
-                None
+/// Names a task in the list; also after it has left that, when it names nothing (but for a task
+/// that stays in one place while four billion others come and go).
+#[derive(Clone, Copy)]
+struct TaskKey {
+    place: u32,
+    number: u32,
+}
+
+impl Tasks {
+    /// Takes in a task that is about to be spawned.
+    fn insert(&mut self) -> TaskKey {
+        self.last = self.last.wrapping_add(1);
+        let number = self.last;
+        let stage = Stage::Coming;
+        let place = self.alive.insert(Entry { number, stage }) as u32;
+        TaskKey { place, number }
+    }
+
+    fn get_mut(&mut self, key: TaskKey) -> Option<&mut Entry> {
+        let entry = self.alive.get_mut(key.place as usize);
+        entry.filter(|entry| entry.number == key.number)
+    }
+
+    /// Takes out a task that is in the list.
+    fn remove(&mut self, key: TaskKey) -> Option<Entry> {
+        self.alive.try_remove(key.place as usize)
+    }
+}
+
+impl Shared {
+    /// Notes what aborts a task, now that it is spawned; or aborts it, if that was asked meanwhile.
+    fn remember<T>(&self, key: TaskKey, task: &JoinHandle<T>) {
+        let mut tasks = self.tasks.lock();
+        match tasks.get_mut(key).map(|entry| &mut entry.stage) {
+            Some(Stage::Aborted) => {
+                drop(tasks);
+                task.abort();
             }
+            Some(stage) => *stage = Stage::Spawned(task.abort_handle()),
+            // It has ended already, and has left the list.
+            None => {}
         }
     }
 }
@@ -242,15 +277,14 @@ impl Drain {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let listed = Listed::new(self.0.clone());
-        let number = listed.number;
+        let listed = Listed::new(self.guard());
+        let key = listed.key;
         let spawned = Spawned {
             future,
             _listed: listed,
-            _guard: self.guard(),
         };
         let task = crate::handle::spawn_at(spawned, spawned_at);
-        self.0.remember(number, &task);
+        self.0.remember(key, &task);
         task
     }
 
@@ -317,10 +351,8 @@ impl Drain {
     pub fn abort_all(&self) {
         let tasks: Vec<_> = {
             let mut tasks = self.0.tasks.lock();
-            tasks
-                .alive
-                .values_mut()
-                .filter_map(Entry::mark_aborted)
+            let all = tasks.alive.iter_mut();
+            all.filter_map(|(_, entry)| entry.stage.mark_aborted())
                 .collect()
         };
         for task in tasks {
@@ -377,7 +409,6 @@ pin_project! {
         #[pin]
         future: F,
         _listed: Listed,
-        _guard: DrainGuard,
     }
 }
 
@@ -397,27 +428,23 @@ impl<F: Future> Future for Spawned<F> {
     }
 }
 
-/// Keeps a task in the list of those to abort.
+/// Keeps a task in the list of those to abort, and then has it waited for until it has left that.
 struct Listed {
-    shared: Arc<Shared>,
-    number: u64,
+    guard: DrainGuard,
+    key: TaskKey,
 }
 
 impl Listed {
-    fn new(shared: Arc<Shared>) -> Self {
-        let mut tasks = shared.tasks.lock();
-        let number = tasks.last + 1;
-        tasks.last = number;
-        tasks.alive.insert(number, Entry::Coming);
-        drop(tasks);
-        Self { shared, number }
+    fn new(guard: DrainGuard) -> Self {
+        let key = guard.0.tasks.lock().insert();
+        Self { guard, key }
     }
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        let handle = self.shared.tasks.lock().alive.remove(&self.number);
-        drop(handle);
+        let entry = self.guard.0.tasks.lock().remove(self.key);
+        drop(entry);
     }
 }
 
@@ -451,7 +478,7 @@ impl Drop for NobodyLeft<'_> {
 
 #[cfg(all(test, not(windlass_loom)))]
 mod tests {
-    use super::{Drain, Listed};
+    use super::{Drain, Listed, Tasks};
     use crate::{block_on, spawn};
     use std::future::pending;
 
@@ -460,17 +487,30 @@ mod tests {
     fn who_is_being_spawned_is_aborted_as_well() {
         block_on(async {
             let drain = Drain::new();
-            let listed = Listed::new(drain.0.clone());
+            let listed = Listed::new(drain.guard());
             drain.abort_all();
             let task = spawn(pending::<()>());
-            drain.0.remember(listed.number, &task);
+            drain.0.remember(listed.key, &task);
             assert!(task.await.unwrap_err().is_cancelled());
 
-            let late = Listed::new(drain.0.clone());
+            let late = Listed::new(drain.guard());
             let task = spawn(pending::<()>());
-            drain.0.remember(late.number, &task);
+            drain.0.remember(late.key, &task);
             drain.abort_all();
             assert!(task.await.unwrap_err().is_cancelled());
         });
+    }
+
+    #[test]
+    fn who_had_a_place_before_does_not_find_who_has_it_now() {
+        let mut tasks = Tasks::default();
+        let first = tasks.insert();
+        assert!(tasks.get_mut(first).is_some());
+        tasks.remove(first);
+        assert!(tasks.get_mut(first).is_none());
+        let second = tasks.insert();
+        assert_eq!(first.place, second.place);
+        assert!(tasks.get_mut(first).is_none());
+        assert!(tasks.get_mut(second).is_some());
     }
 }

@@ -128,6 +128,40 @@ fn several_wait_and_tasks_panic_or_are_aborted() {
     });
 }
 
+/// Tasks that have ended leave their places in the list to others, who must be aborted all the same.
+#[test]
+fn all_that_stay_are_aborted_while_others_come_and_go() {
+    each_runtime(|runtime| {
+        runtime.block_on(async {
+            let drain = Drain::new();
+            let mut staying = Vec::new();
+            let spawners: Vec<_> = (0..4)
+                .map(|_| {
+                    let drain = drain.clone();
+                    spawn(async move {
+                        let mut staying = Vec::new();
+                        for _ in 0..200 {
+                            drop(drain.spawn(async {}));
+                            staying.push(drain.spawn(pending::<()>()));
+                            drop(drain.spawn(yield_now()));
+                            yield_now().await;
+                        }
+                        staying
+                    })
+                })
+                .collect();
+            for spawner in spawners {
+                staying.extend(spawner.await.unwrap());
+            }
+            drain.abort_all();
+            assert_eq!(drain.wait(LIMIT).await, 0);
+            for task in staying {
+                assert!(task.await.unwrap_err().is_cancelled());
+            }
+        });
+    });
+}
+
 #[test]
 fn what_is_spawned_where_nothing_runs_is_not_waited_for() {
     let _limit = limit();

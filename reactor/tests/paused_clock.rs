@@ -4,7 +4,7 @@ mod support;
 
 use futures::future::{join, join_all};
 use std::cell::RefCell;
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::{CountingWaker, LONG, TimeLimit, back_ends, poll_once, run_on};
 use windlass_reactor::time::{
-    MissedTicks, advance, hold, interval, now, sleep, sleep_until, timeout,
+    Idle, MissedTicks, advance, hold, interval, now, sleep, sleep_until, timeout,
 };
 use windlass_reactor::{Async, Poller, Reactor};
 
@@ -44,6 +44,38 @@ fn sleeps_of_hours_end_at_once_in_order_and_on_time() {
             let expected = [1, 2, 3].map(|hours| (hours, hours * HOUR));
             assert_eq!(*ends.borrow(), expected);
         }
+    });
+}
+
+#[test]
+fn a_limit_for_doing_nothing_begins_anew_whenever_something_happens() {
+    each_paused(|reactor| {
+        run_on(reactor, async {
+            let begin = now();
+            let mut idle = Idle::new(2 * HOUR);
+            // Something happens after each of three hours, the task being woken for that.
+            for _ in 0..3 {
+                let mut nap = Box::pin(sleep(HOUR));
+                poll_fn(|context| {
+                    let happening = nap.as_mut().poll(context);
+                    assert!(idle.poll(context, happening.is_ready()).is_pending());
+                    happening
+                })
+                .await;
+            }
+            poll_fn(|context| idle.poll(context, false)).await;
+            assert_eq!(now() - begin, 5 * HOUR);
+
+            let mut never = Idle::new(Duration::MAX);
+            let mut nap = Box::pin(sleep(1000 * HOUR));
+            poll_fn(|context| {
+                assert!(never.poll(context, true).is_pending());
+                nap.as_mut().poll(context)
+            })
+            .await;
+            let mut at_once = Idle::new(Duration::ZERO);
+            poll_fn(|context| at_once.poll(context, true)).await;
+        });
     });
 }
 

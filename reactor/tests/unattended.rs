@@ -6,13 +6,13 @@ use futures::executor::block_on;
 use futures::future::FutureExt;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::{
     CountingWaker, LONG, TimeLimit, each_reactor, pair, poll_once, read, run_on, turn_until,
 };
-use windlass_reactor::{Handle, Reactor, time};
+use windlass_reactor::{Direction, Handle, Reactor, Taken, time};
 
 #[test]
 fn dropping_a_reactor_wakes_all_who_wait_and_they_wait_elsewhere() {
@@ -41,6 +41,33 @@ fn dropping_a_reactor_wakes_all_who_wait_and_they_wait_elsewhere() {
             Poll::Ready(Ok(1))
         ));
         assert!(poll_once(&mut sleep, &waker).is_ready());
+    });
+}
+
+#[test]
+fn a_poll_method_that_has_waited_on_a_dropped_reactor_waits_elsewhere() {
+    each_reactor(|first| {
+        let mut second = Reactor::with_backend(first.handle().backend()).unwrap();
+        let (ours, mut theirs) = pair();
+        let (counter, waker) = CountingWaker::new();
+        let poll_read = |handle: &Handle| {
+            let mut context = Context::from_waker(&waker);
+            handle.enter(|| {
+                ours.poll_io_with(&mut context, Direction::Read, |stream| {
+                    read(stream).map(Taken::Some)
+                })
+            })
+        };
+        assert!(poll_read(first.handle()).is_pending());
+        assert!(poll_read(first.handle()).is_pending());
+        drop(first);
+        assert_eq!(counter.count(), 1);
+        let handle = second.handle().clone();
+        assert!(poll_read(&handle).is_pending());
+        assert!(poll_read(&handle).is_pending());
+        theirs.write_all(b"x").unwrap();
+        turn_until(&mut second, || counter.count() == 2);
+        assert!(matches!(poll_read(&handle), Poll::Ready(Ok(1))));
     });
 }
 

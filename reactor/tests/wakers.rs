@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::Duration;
 use support::{CountingWaker, each_reactor, pair, poll_once, read, turn_until};
-use windlass_reactor::{Async, Direction, Handle, time};
+use windlass_reactor::{Async, Direction, Handle, Taken, time};
 
 /// What a waker does besides what wakers do.
 #[derive(Default)]
@@ -126,6 +126,45 @@ fn a_waker_that_panics_when_woken_does_not_keep_others_from_being_woken() {
         }
         drop((bad, good));
         assert_eq!(Arc::strong_count(&hooks), 1, "a waker was left behind");
+    });
+}
+
+#[test]
+fn a_poll_method_that_waits_already_clones_no_waker_and_the_latest_is_woken() {
+    each_reactor(|mut reactor| {
+        let clones = Arc::new(AtomicUsize::new(0));
+        let count = clones.clone();
+        let hooks = Arc::new(Hooks {
+            on_clone: Some(Box::new(move || {
+                count.fetch_add(1, Ordering::SeqCst);
+            })),
+            ..Hooks::default()
+        });
+        let counted = hooked::waker(&hooks);
+        let (counter, other) = CountingWaker::new();
+        let handle = reactor.handle().clone();
+        let (ours, mut theirs) = pair();
+        let poll_read = |waker: &Waker| {
+            let mut context = Context::from_waker(waker);
+            handle.enter(|| {
+                ours.poll_io_with(&mut context, Direction::Read, |stream| {
+                    read(stream).map(Taken::Some)
+                })
+            })
+        };
+        for _ in 0..4 {
+            assert!(poll_read(&counted).is_pending());
+        }
+        assert_eq!(clones.load(Ordering::SeqCst), 1);
+        // Somebody else comes, each time the data have been read, and is the latest.
+        for round in 1..4 {
+            assert!(poll_read(&counted).is_pending());
+            assert!(poll_read(&other).is_pending());
+            assert!(poll_read(&other).is_pending());
+            theirs.write_all(b"x").unwrap();
+            turn_until(&mut reactor, || counter.count() == round);
+            assert!(matches!(poll_read(&other), Poll::Ready(Ok(1))));
+        }
     });
 }
 

@@ -1,13 +1,14 @@
 //! Copying in both directions between two streams.
 
+use super::buffer::Lent;
 use super::one_way::OneWay;
 use super::{CopyFrom, CopyTo};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
-use windlass_reactor::time::{Sleep, sleep};
+use std::time::Duration;
+use windlass_reactor::time::Idle;
 
 /// Copies from `a` to `b` and from `b` to `a` until both have ended; returns how many bytes went
 /// from `a` to `b`, and from `b` to `a`.
@@ -70,11 +71,7 @@ pub struct CopyBidirectional<A, B> {
 impl<A, B> CopyBidirectional<A, B> {
     /// Has it end with an error when no byte was moved in either direction for `limit`.
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
-        self.idle = Some(Idle {
-            limit,
-            moved_at: None,
-            sleep: sleep(limit),
-        });
+        self.idle = Some(Idle::new(limit));
         self
     }
 
@@ -109,52 +106,27 @@ where
         let copy = self.get_mut();
         let moved = copy.moved();
         // Both are polled each time, whichever the task was woken for.
-        let there = copy.there.poll(context, &mut copy.a, &mut copy.b)?;
-        let back = copy.back.poll(context, &mut copy.b, &mut copy.a)?;
+        let CopyBidirectional { a, b, .. } = copy;
+        let lent = &mut Lent::default();
+        let there = copy.there.poll(context, lent, a, b)?;
+        let back = copy.back.poll(context, lent, b, a)?;
         if there.is_ready() && back.is_ready() {
             return Poll::Ready(Ok(copy.moved()));
         }
         let has_moved = copy.moved() != moved;
         match &mut copy.idle {
-            Some(idle) => idle.poll(context, has_moved).map(Err),
+            Some(idle) => idle
+                .poll(context, has_moved)
+                .map(|()| Err(nothing_moved_for(idle.limit()))),
             None => Poll::Pending,
         }
     }
 }
 
-/// Watches that bytes are moved.
-#[derive(Debug)]
-struct Idle {
-    limit: Duration,
-    /// When bytes were moved since the timer was set.
-    moved_at: Option<Instant>,
-    /// Set anew only when it ends, so that moving bytes doesn't touch the timers.
-    sleep: Sleep,
-}
-
-impl Idle {
-    fn poll(&mut self, context: &mut Context<'_>, has_moved: bool) -> Poll<io::Error> {
-        if has_moved {
-            self.moved_at = Some(Instant::now());
-        }
-        while Pin::new(&mut self.sleep).poll(context).is_ready() {
-            let until = self
-                .moved_at
-                .take()
-                .and_then(|moved_at| moved_at.checked_add(self.limit));
-            match until {
-                Some(until) => self.sleep.reset(until),
-                None => return Poll::Ready(self.error()),
-            }
-        }
-        Poll::Pending
-    }
-
-    fn error(&self) -> io::Error {
-        let limit = self.limit;
-        io::Error::new(
-            io::ErrorKind::TimedOut,
-            format!("no byte was moved in either direction for {limit:?}"),
-        )
-    }
+#[cold]
+fn nothing_moved_for(limit: Duration) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        format!("no byte was moved in either direction for {limit:?}"),
+    )
 }

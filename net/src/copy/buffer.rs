@@ -1,7 +1,8 @@
 //! The space that bytes are copied through.
 //!
-//! Each thread keeps one piece, lent to whatever copy is being polled. Between two polls a copy has
-//! none, unless bytes are left that couldn't be written: so idle connections cost no buffer.
+//! Each thread keeps one piece, lent to whatever copy is being polled, to both directions in turn.
+//! Between two polls a copy has none, unless bytes are left that couldn't be written: so idle
+//! connections cost no buffer. A copy that is polled within another, as by a reader, makes its own.
 
 use std::cell::Cell;
 
@@ -14,22 +15,18 @@ thread_local! {
     static SPARE: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
 }
 
-/// Space of this thread, which goes back to it when dropped.
+/// Space of this thread, taken when it is needed first, which goes back to it when dropped.
+#[derive(Default)]
 pub(super) struct Lent(Option<Box<[u8]>>);
 
 impl Lent {
-    pub(super) fn take() -> Self {
-        // A thread that is ending has no spare piece any more.
-        let spare = SPARE.try_with(Cell::take).ok().flatten();
-        Self(Some(spare.unwrap_or_else(|| vec![0; SIZE].into())))
-    }
-
+    #[inline]
     pub(super) fn space(&mut self) -> &mut [u8] {
-        self.0.as_deref_mut().unwrap_or_default()
+        self.0.get_or_insert_with(take)
     }
 
-    /// Keeps the bytes from `start` to `end` for later.
-    pub(super) fn keep(mut self, start: usize, end: usize) -> Kept {
+    /// Keeps the bytes from `start` to `end` for later; other space takes the place of theirs.
+    pub(super) fn keep(&mut self, start: usize, end: usize) -> Kept {
         if end - start <= SMALL {
             let bytes = self.space()[start..end].into();
             return Kept {
@@ -49,6 +46,12 @@ impl Drop for Lent {
             give_back(bytes);
         }
     }
+}
+
+fn take() -> Box<[u8]> {
+    // A thread that is ending has no spare piece any more.
+    let spare = SPARE.try_with(Cell::take).ok().flatten();
+    spare.unwrap_or_else(|| vec![0; SIZE].into())
 }
 
 fn give_back(bytes: Box<[u8]>) {
@@ -100,25 +103,28 @@ mod tests {
 
     #[test]
     fn what_is_left_is_kept_and_the_space_is_used_again() {
-        let mut lent = Lent::take();
+        let mut lent = Lent::default();
         let address = lent.space().as_ptr();
         lent.space()[..5].copy_from_slice(b"abcde");
         let mut kept = lent.keep(1, 5);
+        drop(lent);
         assert_eq!(kept.bytes(), b"bcde");
         kept.advance(3);
         assert_eq!(kept.bytes(), b"e");
         kept.give_back();
-        assert_eq!(Lent::take().space().as_ptr(), address);
+        assert_eq!(Lent::default().space().as_ptr(), address);
     }
 
     #[test]
     fn much_is_kept_where_it_is() {
-        let mut lent = Lent::take();
+        let mut lent = Lent::default();
         let address = lent.space().as_ptr();
         let kept = lent.keep(0, SMALL + 1);
         assert_eq!(kept.bytes().as_ptr(), address);
-        assert_ne!(Lent::take().space().as_ptr(), address);
+        assert_ne!(lent.space().as_ptr(), address);
+        assert_eq!(lent.space().len(), SIZE);
+        drop(lent);
         kept.give_back();
-        assert_eq!(Lent::take().space().len(), SIZE);
+        assert_eq!(Lent::default().space().len(), SIZE);
     }
 }

@@ -7,6 +7,7 @@
 //! 4. Where there is no pipe, or the system won't have these ends, it goes back, too, with what the
 //!    pipe held; it doesn't try again.
 
+use super::buffer::Lent;
 use super::kernel::may_splice;
 use super::plain::{self, Plain};
 use super::splice::{self, Splice};
@@ -18,32 +19,22 @@ use std::task::{Context, Poll, ready};
 #[derive(Debug, Default)]
 pub(super) struct Moving {
     plain: Plain,
-    splice: Splice,
-    way: Way,
-}
-
-/// How bytes are moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Way {
-    /// Through a buffer.
-    #[default]
-    Plain,
-    /// Within the kernel.
-    Splice,
+    /// Set while bytes are moved within the kernel; in a box, as most connections never get there.
+    splice: Option<Box<Splice>>,
 }
 
 impl Moving {
     /// Returns how many bytes were written.
     pub(super) fn moved(&self) -> u64 {
-        self.plain.moved() + self.splice.moved()
+        self.plain.moved()
     }
 
     /// Takes the bytes that were read and not written.
     pub(super) fn take_unwritten(&mut self) -> io::Result<Vec<u8>> {
         // Only the way that it goes has some: it is left with nothing kept.
-        match self.way {
-            Way::Splice => self.splice.take_unwritten(),
-            Way::Plain => Ok(self.plain.take_unwritten()),
+        match &mut self.splice {
+            Some(splice) => splice.take_unwritten(),
+            None => Ok(self.plain.take_unwritten()),
         }
     }
 
@@ -52,13 +43,14 @@ impl Moving {
     pub(super) fn poll_to_end(
         &mut self,
         context: &mut Context<'_>,
+        lent: &mut Lent,
         reader: &mut impl CopyFrom,
         writer: &mut impl CopyTo,
     ) -> Poll<io::Result<()>> {
-        if self.way == Way::Splice {
+        if self.splice.is_some() {
             ready!(self.poll_splice(context, reader, writer))?;
         }
-        match ready!(self.plain.poll_until(context, reader, writer))? {
+        match ready!(self.plain.poll_until(context, lent, reader, writer))? {
             plain::Stop::End => Poll::Ready(Ok(())),
             plain::Stop::Bulk => {
                 self.go_over(reader, writer);
@@ -73,7 +65,7 @@ impl Moving {
     #[cold]
     fn go_over(&mut self, reader: &impl CopyFrom, writer: &impl CopyTo) {
         if reader.kernel_end().is_some() && writer.kernel_end().is_some() && may_splice() {
-            self.way = Way::Splice;
+            self.splice = Some(Box::default());
         } else {
             self.plain.ignore_bulk();
         }
@@ -87,13 +79,20 @@ impl Moving {
         reader: &impl CopyFrom,
         writer: &impl CopyTo,
     ) -> Poll<io::Result<()>> {
+        let Some(splice) = &mut self.splice else {
+            return Poll::Ready(Ok(()));
+        };
         let stop = match (reader.kernel_end(), writer.kernel_end()) {
-            (Some(from), Some(to)) => ready!(self.splice.poll_bulk(context, from, to))?,
+            (Some(from), Some(to)) => {
+                let polled = splice.poll_bulk(context, from, to);
+                self.plain.count(splice.take_moved());
+                ready!(polled)?
+            }
             _ => splice::Stop::Unsupported,
         };
-        let unwritten = self.splice.take_unwritten()?;
+        let unwritten = splice.take_unwritten()?;
         self.plain.begin_with(unwritten);
-        self.way = Way::Plain;
+        self.splice = None;
         if stop != splice::Stop::Little {
             self.plain.ignore_bulk();
         }

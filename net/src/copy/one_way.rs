@@ -1,5 +1,6 @@
 //! Copying in one direction.
 
+use super::buffer::Lent;
 use super::moving::Moving;
 use super::{CopyFrom, CopyTo};
 use std::future::Future;
@@ -108,7 +109,7 @@ impl<R: CopyFrom, W: CopyTo> Future for Copy<R, W> {
             writer,
             moving,
         } = self.get_mut();
-        ready!(moving.poll_to_end(context, reader, writer))?;
+        ready!(moving.poll_to_end(context, &mut Lent::default(), reader, writer))?;
         Poll::Ready(Ok(moving.moved()))
     }
 }
@@ -143,11 +144,12 @@ impl OneWay {
     pub(super) fn poll(
         &mut self,
         context: &mut Context<'_>,
+        lent: &mut Lent,
         reader: &mut impl CopyFrom,
         writer: &mut impl CopyTo,
     ) -> Poll<io::Result<()>> {
         if self.stage == Stage::Moving {
-            ready!(self.moving.poll_to_end(context, reader, writer))?;
+            ready!(self.moving.poll_to_end(context, lent, reader, writer))?;
             self.stage = Stage::Ending;
         }
         if self.stage == Stage::Ending {

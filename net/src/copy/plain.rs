@@ -14,16 +14,17 @@ use std::task::{Context, Poll, ready};
 /// How many buffers are filled in one go.
 const MOST_ROUNDS: usize = 4;
 /// After how many full buffers in a row bytes come in bulk.
-const BULK: u32 = 2;
+const BULK: u8 = 2;
 
 /// The bytes on their way in one direction.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
-    kept: Option<Kept>,
+    /// In a box, as most connections never have any.
+    kept: Option<Box<Kept>>,
     moved: u64,
     needs_flush: bool,
-    /// How many reads in a row have filled the buffer.
-    full: u32,
+    /// How many reads in a row have filled the buffer; `BULK` at the most.
+    full: u8,
     ignores_bulk: bool,
 }
 
@@ -48,12 +49,17 @@ impl Plain {
         kept.map_or(Vec::new(), |kept| kept.bytes().into())
     }
 
-    /// Begins, or begins again, with bytes that were read in another way.
+    /// Counts bytes that were written in another way.
+    pub(super) fn count(&mut self, moved: u64) {
+        self.moved += moved;
+    }
+
+    /// Begins again with bytes that were read in another way.
     pub(super) fn begin_with(&mut self, bytes: Vec<u8>) {
         debug_assert!(self.kept.is_none());
         self.full = 0;
         if !bytes.is_empty() {
-            self.kept = Some(Kept::from_vec(bytes));
+            self.kept = Some(Box::new(Kept::from_vec(bytes)));
         }
     }
 
@@ -65,13 +71,17 @@ impl Plain {
 
     /// Moves bytes until `reader` says that it has ended, or until they come in bulk; flushes what
     /// was written.
+    #[inline]
     pub(super) fn poll_until(
         &mut self,
         context: &mut Context<'_>,
+        lent: &mut Lent,
         reader: &mut impl CopyFrom,
         writer: &mut impl CopyTo,
     ) -> Poll<io::Result<Stop>> {
-        ready!(self.poll_write_kept(context, writer))?;
+        if self.kept.is_some() {
+            ready!(self.poll_write_kept(context, writer))?;
+        }
         for _ in 0..MOST_ROUNDS {
             if self.full >= BULK {
                 if !self.ignores_bulk {
@@ -80,9 +90,6 @@ impl Plain {
                 }
                 self.full = 0;
             }
-            // It goes back when this round is over: neither a wait nor another copy, which a
-            // reader or writer may be about, finds it taken.
-            let mut lent = Lent::take();
             let count = match reader.poll_read(context, lent.space())? {
                 Poll::Ready(count) => count,
                 Poll::Pending => {
@@ -95,33 +102,45 @@ impl Plain {
                 return Poll::Ready(Ok(Stop::End));
             }
             self.full = if count == SIZE { self.full + 1 } else { 0 };
-            ready!(self.poll_write(context, writer, lent, count))?;
+            match self.poll_write(context, writer, &lent.space()[..count]) {
+                Poll::Ready(Ok(written)) if written >= count => {}
+                first => ready!(self.poll_write_rest(context, lent, writer, count, first))?,
+            }
         }
         context.waker().wake_by_ref();
         Poll::Pending
     }
 
-    /// Writes the first `count` bytes of `lent`, and keeps what can't be written now.
-    fn poll_write(
+    /// Goes on after the `first` of several writes of the first `count` bytes of `lent`, and keeps
+    /// what can't be written now.
+    #[cold]
+    #[inline(never)]
+    fn poll_write_rest(
         &mut self,
         context: &mut Context<'_>,
+        lent: &mut Lent,
         writer: &mut impl CopyTo,
-        mut lent: Lent,
         count: usize,
+        first: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<()>> {
-        let mut written = 0;
-        while written < count {
-            match self.poll_write_some(context, writer, &lent.space()[written..count]) {
+        let (mut written, mut last) = (0, first);
+        loop {
+            match last {
                 Poll::Ready(Ok(more)) => written += more,
                 stopped => {
-                    self.kept = Some(lent.keep(written, count));
+                    self.kept = Some(Box::new(lent.keep(written, count)));
                     return stopped.map_ok(drop);
                 }
             }
+            if written >= count {
+                return Poll::Ready(Ok(()));
+            }
+            last = self.poll_write(context, writer, &lent.space()[written..count]);
         }
-        Poll::Ready(Ok(()))
     }
 
+    #[cold]
+    #[inline(never)]
     fn poll_write_kept(
         &mut self,
         context: &mut Context<'_>,
@@ -132,7 +151,7 @@ impl Plain {
             return Poll::Ready(Ok(()));
         };
         while !kept.bytes().is_empty() {
-            match self.poll_write_some(context, writer, kept.bytes()) {
+            match self.poll_write(context, writer, kept.bytes()) {
                 Poll::Ready(Ok(more)) => kept.advance(more),
                 stopped => {
                     self.kept = Some(kept);
@@ -144,7 +163,9 @@ impl Plain {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_write_some(
+    /// Writes as many of `bytes` as there is room for.
+    #[inline]
+    fn poll_write(
         &mut self,
         context: &mut Context<'_>,
         writer: &mut impl CopyTo,

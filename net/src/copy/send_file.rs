@@ -146,7 +146,7 @@ impl<F: AsFd, W: CopyTo> SendFile<'_, F, W> {
 
     /// Reads a piece, and writes as much of it as there is room for.
     fn poll_plain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut lent = Lent::take();
+        let mut lent = Lent::default();
         let most = self.most(SIZE);
         let (file, offset) = (self.file.as_fd(), self.range.start);
         let space = &mut lent.space()[..most];

@@ -28,6 +28,7 @@ const MOST_LITTLE: u32 = 8;
 #[derive(Debug, Default)]
 pub(super) struct Splice {
     pipe: Option<Pipe>,
+    /// How many bytes were written since that was asked for.
     moved: u64,
     /// How many small pieces have come in a row.
     little: u32,
@@ -45,9 +46,9 @@ pub(super) enum Stop {
 }
 
 impl Splice {
-    /// Returns how many bytes were written.
-    pub(super) fn moved(&self) -> u64 {
-        self.moved
+    /// Returns how many bytes were written since the last call.
+    pub(super) fn take_moved(&mut self) -> u64 {
+        std::mem::take(&mut self.moved)
     }
 
     /// Takes the bytes that were read and not written.

@@ -109,27 +109,41 @@ impl<T: AsFd> Async<T> {
 
     /// Answers at once if `direction` may be ready, else waits; `None` says that there is no
     /// source yet, so that nothing is known.
-    #[inline]
+    // Inlined for the sake of callers who name the direction and the key, as the next.
+    #[inline(always)]
     fn poll_ready(
         &self,
         context: &mut Context<'_>,
         direction: Direction,
         key: &mut Option<Key>,
     ) -> Poll<io::Result<Look<'_>>> {
-        let source = match self.registered.get() {
-            Some(Registered(source)) => source,
-            None if self.blocked.load(Ordering::Relaxed) & (1 << direction as u8) == 0 => {
-                return Poll::Ready(Ok(None));
+        match self.look(direction) {
+            Some((readiness, seen)) if seen.is_ready() => {
+                return Poll::Ready(Ok(Some((readiness, seen))));
             }
-            None => {
-                &self
-                    .registered
-                    .get_or_init(|| Registered(Arc::new(Source::new(direction))))
-                    .0
-            }
-        };
+            None if !self.is_blocked(direction) => return Poll::Ready(Ok(None)),
+            _ => {}
+        }
+        self.wait(context, direction, key)
+    }
+
+    fn is_blocked(&self, direction: Direction) -> bool {
+        self.blocked.load(Ordering::Relaxed) & (1 << direction as u8) != 0
+    }
+
+    /// Waits until `direction` may be ready.
+    #[inline(always)]
+    fn wait(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        key: &mut Option<Key>,
+    ) -> Poll<io::Result<Look<'_>>> {
+        let Registered(source) = self
+            .registered
+            .get_or_init(|| Registered(Arc::new(Source::new(direction))));
         source
-            .poll_ready(context, self.io.as_fd(), direction, key)
+            .wait(context, self.io.as_fd(), direction, key)
             .map_ok(|seen| Some((source.readiness(direction), seen)))
     }
 }

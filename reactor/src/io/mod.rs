@@ -9,7 +9,7 @@ use crate::sys;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -99,6 +99,9 @@ pub struct Async<T> {
     io: T,
     /// The directions that would block, until `registered` knows; one bit each.
     blocked: AtomicU8,
+    /// Whether a `poll_` method was pending when it was called last for a direction: then whoever
+    /// calls it next is likely to be listed already. A hint, and relaxed.
+    pending: [AtomicBool; 3],
 }
 
 /// A source that leaves its reactor when it is dropped.
@@ -137,6 +140,7 @@ impl<T: AsFd> Async<T> {
             registered: OnceLock::new(),
             io,
             blocked: AtomicU8::new(0),
+            pending: Default::default(),
         }
     }
 
@@ -316,7 +320,23 @@ impl<T: AsFd> Async<T> {
         direction: Direction,
         operation: impl FnMut(&T) -> io::Result<Taken<R>>,
     ) -> Poll<io::Result<R>> {
-        self.poll_operation(context, direction, &mut Some(Key::POLLED), operation)
+        if self.waits_already(context, direction) {
+            return Poll::Pending;
+        }
+        let polled = self.poll_operation(context, direction, &mut Some(Key::POLLED), operation);
+        self.pending[direction as usize].store(polled.is_pending(), Ordering::Relaxed);
+        polled
+    }
+
+    /// Says whether the `poll_` methods have left the waker of this task, and nothing has come since.
+    #[inline]
+    fn waits_already(&self, context: &Context<'_>, direction: Direction) -> bool {
+        let may_wait = self.pending[direction as usize].load(Ordering::Relaxed);
+        let source = self.registered.get().filter(|_| may_wait);
+        source.is_some_and(|Registered(source)| {
+            !source.readiness(direction).seen().is_ready()
+                && source.waits_already(context.waker(), self.io.as_fd(), direction, Key::POLLED)
+        })
     }
 }
 

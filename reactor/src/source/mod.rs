@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,29 +85,13 @@ impl Source {
         &self.readiness[direction as usize]
     }
 
-    /// Answers what is known of `direction` if it counts as ready; else has the task woken when
-    /// that may have changed, and sees to it that a reactor watches.
+    /// Lists the task among those who wait for `direction`, and sees to it that a reactor watches;
+    /// or answers what is known, if it has become ready meanwhile.
     ///
     /// `key` names the wait; it is chosen by the first call that has to wait.
+    // Inlined into the one caller.
     #[inline(always)]
-    pub(crate) fn poll_ready(
-        self: &Arc<Self>,
-        context: &mut Context<'_>,
-        fd: BorrowedFd<'_>,
-        direction: Direction,
-        key: &mut Option<Key>,
-    ) -> Poll<io::Result<Seen>> {
-        let seen = self.readiness(direction).seen();
-        if seen.is_ready() {
-            return Poll::Ready(Ok(seen));
-        }
-        self.wait(context, fd, direction, key)
-    }
-
-    /// Lists the task among those who wait, unless `direction` has become ready meanwhile.
-    // Inlined for the sake of callers who name the direction and the key.
-    #[inline(always)]
-    fn wait(
+    pub(crate) fn wait(
         self: &Arc<Self>,
         context: &mut Context<'_>,
         fd: BorrowedFd<'_>,
@@ -139,6 +123,24 @@ impl Source {
         drop(state);
         drop(replaced);
         Poll::Pending
+    }
+
+    /// Says whether the wait `key` is listed with a waker as `waker`, and watched for: then there is
+    /// nothing to do for it.
+    pub(crate) fn waits_already(
+        &self,
+        waker: &Waker,
+        fd: BorrowedFd<'_>,
+        direction: Direction,
+        key: Key,
+    ) -> bool {
+        let mut state = self.state.lock();
+        // An event takes the waker off the list: as long as it is there, there was none.
+        if !state.waiters.would_wake(direction, key, waker) || !state.is_attended() {
+            return false;
+        }
+        let registration = state.registration.as_mut();
+        registration.is_some_and(|registration| registration.watch(fd, direction).is_ok())
     }
 
     /// Forgets the wait that goes by `key`.

@@ -19,10 +19,12 @@ impl Key {
 pub(crate) struct Waiters {
     reader: Option<Waiter>,
     writer: Option<Waiter>,
-    /// Everybody else.
-    more: Vec<(Direction, Waiter)>,
+    /// Everybody else, if there ever was one: a source that has none is smaller by two words.
+    more: Option<Box<Others>>,
     last_key: u32,
 }
+
+type Others = Vec<(Direction, Waiter)>;
 
 #[derive(Debug)]
 struct Waiter {
@@ -47,7 +49,7 @@ impl Waiters {
     pub(crate) fn insert(&mut self, direction: Direction, key: Key, waker: Waker) -> Option<Waker> {
         let waiter = Waiter { key, waker };
         // A wait may be among the others while the place is free: those are looked at first.
-        let is_alone = self.more.is_empty();
+        let is_alone = self.more.is_none();
         match self.place(direction) {
             Some(place @ None) if is_alone => {
                 *place = Some(waiter);
@@ -60,14 +62,14 @@ impl Waiters {
     #[cold]
     fn insert_among(&mut self, direction: Direction, waiter: Waiter) -> Option<Waker> {
         if let Some(index) = self.index(direction, waiter.key) {
-            return Some(std::mem::replace(&mut self.more[index].1, waiter).waker);
+            return Some(std::mem::replace(&mut self.more_mut()[index].1, waiter).waker);
         }
         match self.place(direction) {
             Some(place) if place.as_ref().is_none_or(|taken| taken.key == waiter.key) => {
                 place.replace(waiter).map(|replaced| replaced.waker)
             }
             _ => {
-                self.more.push((direction, waiter));
+                self.more_mut().push((direction, waiter));
                 None
             }
         }
@@ -76,7 +78,7 @@ impl Waiters {
     /// Forgets the wait `key`; returns its waker, to be dropped outside of the lock.
     pub(crate) fn remove(&mut self, direction: Direction, key: Key) -> Option<Waker> {
         if let Some(index) = self.index(direction, key) {
-            return Some(self.more.swap_remove(index).1.waker);
+            return Some(self.more_mut().swap_remove(index).1.waker);
         }
         let place = self.place(direction)?;
         place
@@ -86,7 +88,7 @@ impl Waiters {
 
     /// Says whether nobody waits.
     pub(crate) fn is_empty(&self) -> bool {
-        self.reader.is_none() && self.writer.is_none() && self.more.is_empty()
+        self.reader.is_none() && self.writer.is_none() && self.more().is_empty()
     }
 
     /// Moves all wakers of one direction to `wakes`.
@@ -95,17 +97,18 @@ impl Waiters {
         if let Some(waiter) = self.place(direction).and_then(Option::take) {
             wakes.push(waiter.waker);
         }
-        if !self.more.is_empty() {
+        if self.more.is_some() {
             self.take_more(direction, wakes);
         }
     }
 
     #[cold]
     fn take_more(&mut self, direction: Direction, wakes: &mut Wakes) {
+        let more = self.more_mut();
         let mut index = 0;
-        while let Some((of, _)) = self.more.get(index) {
+        while let Some((of, _)) = more.get(index) {
             if *of == direction {
-                wakes.push(self.more.swap_remove(index).1.waker);
+                wakes.push(more.swap_remove(index).1.waker);
             } else {
                 index += 1;
             }
@@ -116,7 +119,7 @@ impl Waiters {
     pub(crate) fn for_each(&self, mut look: impl FnMut(Direction, &Waker)) {
         let reader = self.reader.iter().map(|waiter| (Direction::Read, waiter));
         let writer = self.writer.iter().map(|waiter| (Direction::Write, waiter));
-        let more = self.more.iter().map(|(of, waiter)| (*of, waiter));
+        let more = self.more().iter().map(|(of, waiter)| (*of, waiter));
         for (direction, waiter) in reader.chain(writer).chain(more) {
             look(direction, &waiter.waker);
         }
@@ -134,6 +137,28 @@ impl Waiters {
         )
     }
 
+    /// Says whether the wait `key` has left a waker that wakes the task that `waker` does.
+    #[inline]
+    pub(crate) fn would_wake(&self, direction: Direction, key: Key, waker: &Waker) -> bool {
+        let place = match direction {
+            Direction::Read => &self.reader,
+            Direction::Write => &self.writer,
+            Direction::Priority => &None,
+        };
+        place
+            .as_ref()
+            .is_some_and(|waiter| waiter.key == key && waiter.waker.will_wake(waker))
+    }
+
+    #[inline]
+    fn more(&self) -> &[(Direction, Waiter)] {
+        self.more.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    fn more_mut(&mut self) -> &mut Others {
+        self.more.get_or_insert_default()
+    }
+
     #[inline]
     fn place(&mut self, direction: Direction) -> Option<&mut Option<Waiter>> {
         match direction {
@@ -144,7 +169,7 @@ impl Waiters {
     }
 
     fn index(&self, direction: Direction, key: Key) -> Option<usize> {
-        self.more
+        self.more()
             .iter()
             .position(|(of, waiter)| *of == direction && waiter.key == key)
     }
@@ -212,6 +237,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_wait_knows_whether_it_has_left_the_same_waker() {
+        let mut waiters = Waiters::default();
+        let (key, waker, other) = (waiters.new_key(), waker().1, waker().1);
+        assert!(!waiters.would_wake(Direction::Read, key, &waker));
+        waiters.insert(Direction::Read, key, waker.clone());
+        assert!(waiters.would_wake(Direction::Read, key, &waker));
+        assert!(!waiters.would_wake(Direction::Read, key, &other));
+        assert!(!waiters.would_wake(Direction::Read, Key::POLLED, &waker));
+        assert!(!waiters.would_wake(Direction::Write, key, &waker));
+        take(&mut waiters, Direction::Read);
+        assert!(!waiters.would_wake(Direction::Read, key, &waker));
+    }
+
     // The place in the middle gets free while others of the same direction wait in the list.
     #[test]
     fn a_wait_is_found_wherever_it_is() {
@@ -244,7 +283,7 @@ mod tests {
                 key,
                 waker: waker.clone(),
             };
-            waiters.more.push((direction, waiter));
+            waiters.more_mut().push((direction, waiter));
         }
         let begin = Instant::now();
         assert_eq!(take(&mut waiters, Direction::Read), COUNT);

@@ -26,9 +26,12 @@
 //! [`now`], as the clock of the system does not know of this one. It begins at the time when the
 //! reactor is made. The threads of other runtimes, and those without a runtime, have the real clock.
 
+mod idle;
 mod interval;
 mod paused;
 
+#[doc(hidden)]
+pub use idle::Idle;
 pub use interval::{Interval, MissedTicks, interval, interval_at};
 pub use paused::{Advance, Hold, advance, hold};
 
@@ -205,16 +208,22 @@ impl Sleep {
                 self.stop();
                 return Poll::Ready(());
             }
-            // A timer that never ends is kept as any other, since it may be reset.
-            if let Timer::In(reactor, key) = &self.timer {
-                if reactor.watch_timer(*key, context.waker()) {
-                    return Poll::Pending;
-                }
-                // Its reactor was left before it could fire.
-            }
         }
-        self.start(context.waker());
+        self.wait(context.waker());
         Poll::Pending
+    }
+
+    /// Has the task woken at the deadline, which wasn't reached when it was looked at last.
+    #[inline]
+    fn wait(&mut self, waker: &Waker) {
+        // A timer that never ends is kept as any other, since it may be reset.
+        if let Timer::In(reactor, key) = &self.timer {
+            if reactor.watch_timer(*key, waker) {
+                return;
+            }
+            // Its reactor was left before it could fire.
+        }
+        self.start(waker);
     }
 
     /// Takes the timer out, if it is in.
