@@ -54,6 +54,18 @@ die() {
     finish
 }
 
+# take_programs [ECHO PROXY HTTP]: names the example servers that are checked.
+take_programs() {
+    local program
+    echo_program=${1:-$root/target/release/examples/echo}
+    proxy_program=${2:-$root/target/release/examples/proxy}
+    http_program=${3:-$root/target/release/examples/http}
+    for program in "$echo_program" "$proxy_program" "$http_program"; do
+        [[ -x $program ]] ||
+            die "$program is not there; build it with: cargo build --release --examples"
+    done
+}
+
 # Splits $address for clients that want a host and a port.
 host() {
     echo "${1%:*}"

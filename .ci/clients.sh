@@ -18,12 +18,7 @@ need redis-server redis-server
 need redis-benchmark redis-tools
 need iperf3 iperf3
 
-echo_program=${1:-$root/target/release/examples/echo}
-proxy_program=${2:-$root/target/release/examples/proxy}
-http_program=${3:-$root/target/release/examples/http}
-for program in "$echo_program" "$proxy_program" "$http_program"; do
-    [[ -x $program ]] || die "$program is not there; build it with: cargo build --release --examples"
-done
+take_programs "$@"
 any=127.0.0.1:0
 big=$scratch/big
 

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
+use support::ball::throw_a_ball;
 use support::{LIMIT, allocations};
 use windlass::net::{TcpListener, TcpStream};
 use windlass::time::{sleep, timeout};
@@ -122,31 +123,7 @@ fn a_wake_is_no_allocation() {
     });
     assert_costs(yielded, 0);
 
-    let thrown = of_a_thousand(async |rounds| {
-        let ball = Arc::new((
-            AtomicUsize::new(0),
-            [AtomicWaker::new(), AtomicWaker::new()],
-        ));
-        let players = [0, 1].map(|player| {
-            let ball = ball.clone();
-            spawn(poll_fn(move |context| {
-                let (throws, wakers) = &*ball;
-                wakers[player].register(context.waker());
-                if throws.load(Ordering::SeqCst) % 2 == player {
-                    throws.fetch_add(1, Ordering::SeqCst);
-                    wakers[1 - player].wake();
-                }
-                if throws.load(Ordering::SeqCst) > rounds {
-                    Poll::Ready(())
-                } else {
-                    Poll::Pending
-                }
-            }))
-        });
-        for player in players {
-            player.await.unwrap();
-        }
-    });
+    let thrown = of_a_thousand(throw_a_ball);
     assert_costs(thrown, 0);
 }
 

@@ -12,6 +12,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 use support::LIMIT;
+use support::ball::throw_a_ball;
 use support::child;
 use support::trace::{MEMORY, SLACK, WAITS, assert_none, compare, run};
 use windlass::time::{sleep, timeout};
@@ -24,32 +25,7 @@ fn a_wake_on_the_own_worker_is_no_call() {
         "a_wake_on_the_own_worker_is_no_call",
         rounds,
         |rounds| {
-            run(1, async move {
-                let ball = Arc::new((
-                    AtomicUsize::new(0),
-                    [AtomicWaker::new(), AtomicWaker::new()],
-                ));
-                // Two players: one has the even throws, one the odd ones.
-                let players = [0, 1].map(|player| {
-                    let ball = ball.clone();
-                    spawn(poll_fn(move |context| {
-                        let (throws, wakers) = &*ball;
-                        wakers[player].register(context.waker());
-                        if throws.load(Ordering::SeqCst) % 2 == player {
-                            throws.fetch_add(1, Ordering::SeqCst);
-                            wakers[1 - player].wake();
-                        }
-                        if throws.load(Ordering::SeqCst) > rounds {
-                            Poll::Ready(())
-                        } else {
-                            Poll::Pending
-                        }
-                    }))
-                });
-                for player in players {
-                    player.await.unwrap();
-                }
-            });
+            run(1, throw_a_ball(rounds));
         },
         |_, _| (),
         |calls| {

@@ -169,8 +169,12 @@ pub(crate) fn with_queues<R>(look: impl FnOnce(&mut Queues) -> R) -> R {
 ///
 /// Each kind of `Caller` has a copy of this of its own: then the compiler makes it a part of the
 /// caller, which saves as much as the rest costs. For the same reason it must be a closure.
-#[allow(clippy::extra_unused_type_parameters, clippy::redundant_closure)]
-#[allow(clippy::redundant_closure_for_method_calls)]
+#[allow(
+    clippy::extra_unused_type_parameters,
+    clippy::redundant_closure,
+    clippy::redundant_closure_for_method_calls,
+    reason = "so that there is a copy for each caller"
+)]
 #[inline(always)]
 pub(crate) fn pop<Caller>() -> Option<Runnable> {
     with_queues(|queues| queues.pop())
@@ -273,7 +277,10 @@ where
 
 /// Queues a task of the runtime `of` here, if this thread is one of its workers; else hands it back.
 /// As to `Caller`, see [`pop`].
-#[allow(clippy::extra_unused_type_parameters)]
+#[allow(
+    clippy::extra_unused_type_parameters,
+    reason = "so that there is a copy for each caller"
+)]
 #[inline(always)]
 pub(crate) fn push<Caller>(of: &Arc<Shared>, runnable: Runnable) -> Option<Runnable> {
     CONTEXT.with(|place| {

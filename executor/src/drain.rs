@@ -69,7 +69,29 @@ struct Tasks {
 struct Entry {
     /// Places are used again: this tells who has it from who had it before.
     number: u32,
-    handle: Option<AbortHandle>,
+    stage: Stage,
+}
+
+/// How far a task is.
+enum Stage {
+    /// It is being spawned: it may run, but what aborts it isn't there yet.
+    Coming,
+    /// It was to be aborted meanwhile.
+    Aborted,
+    Spawned(AbortHandle),
+}
+
+impl Stage {
+    /// Returns what aborts the task; who spawns it does that if it isn't there yet.
+    fn mark_aborted(&mut self) -> Option<AbortHandle> {
+        match self {
+            Stage::Spawned(handle) => Some(handle.clone()),
+            Stage::Coming | Stage::Aborted => {
+                *self = Stage::Aborted;
+                None
+            }
+        }
+    }
 }
 
 /// Names a task in the list; also after it has left that, when it names nothing (but for a task
@@ -85,8 +107,8 @@ impl Tasks {
     fn insert(&mut self) -> TaskKey {
         self.last = self.last.wrapping_add(1);
         let number = self.last;
-        let handle = None;
-        let place = self.alive.insert(Entry { number, handle }) as u32;
+        let stage = Stage::Coming;
+        let place = self.alive.insert(Entry { number, stage }) as u32;
         TaskKey { place, number }
     }
 
@@ -96,8 +118,24 @@ impl Tasks {
     }
 
     /// Takes out a task that is in the list.
-    fn remove(&mut self, key: TaskKey) -> Option<AbortHandle> {
-        self.alive.try_remove(key.place as usize)?.handle
+    fn remove(&mut self, key: TaskKey) -> Option<Entry> {
+        self.alive.try_remove(key.place as usize)
+    }
+}
+
+impl Shared {
+    /// Notes what aborts a task, now that it is spawned; or aborts it, if that was asked meanwhile.
+    fn remember<T>(&self, key: TaskKey, task: &JoinHandle<T>) {
+        let mut tasks = self.tasks.lock();
+        match tasks.get_mut(key).map(|entry| &mut entry.stage) {
+            Some(Stage::Aborted) => {
+                drop(tasks);
+                task.abort();
+            }
+            Some(stage) => *stage = Stage::Spawned(task.abort_handle()),
+            // It has ended already, and has left the list.
+            None => {}
+        }
     }
 }
 
@@ -246,10 +284,7 @@ impl Drain {
             _listed: listed,
         };
         let task = crate::handle::spawn_at(spawned, spawned_at);
-        // It may have ended already, and has left the list then.
-        if let Some(entry) = self.0.tasks.lock().get_mut(key) {
-            entry.handle = Some(task.abort_handle());
-        }
+        self.0.remember(key, &task);
         task
     }
 
@@ -315,12 +350,10 @@ impl Drain {
     /// ```
     pub fn abort_all(&self) {
         let tasks: Vec<_> = {
-            let tasks = self.0.tasks.lock();
-            let handles = tasks
-                .alive
-                .iter()
-                .filter_map(|(_, entry)| entry.handle.as_ref());
-            handles.cloned().collect()
+            let mut tasks = self.0.tasks.lock();
+            let all = tasks.alive.iter_mut();
+            all.filter_map(|(_, entry)| entry.stage.mark_aborted())
+                .collect()
         };
         for task in tasks {
             task.abort();
@@ -410,8 +443,8 @@ impl Listed {
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        let handle = self.guard.0.tasks.lock().remove(self.key);
-        drop(handle);
+        let entry = self.guard.0.tasks.lock().remove(self.key);
+        drop(entry);
     }
 }
 
@@ -445,7 +478,28 @@ impl Drop for NobodyLeft<'_> {
 
 #[cfg(all(test, not(windlass_loom)))]
 mod tests {
-    use super::Tasks;
+    use super::{Drain, Listed, Tasks};
+    use crate::{block_on, spawn};
+    use std::future::pending;
+
+    /// All are aborted while a task is being spawned: it may run already, and doesn't get away.
+    #[test]
+    fn who_is_being_spawned_is_aborted_as_well() {
+        block_on(async {
+            let drain = Drain::new();
+            let listed = Listed::new(drain.guard());
+            drain.abort_all();
+            let task = spawn(pending::<()>());
+            drain.0.remember(listed.key, &task);
+            assert!(task.await.unwrap_err().is_cancelled());
+
+            let late = Listed::new(drain.guard());
+            let task = spawn(pending::<()>());
+            drain.0.remember(late.key, &task);
+            drain.abort_all();
+            assert!(task.await.unwrap_err().is_cancelled());
+        });
+    }
 
     #[test]
     fn who_had_a_place_before_does_not_find_who_has_it_now() {

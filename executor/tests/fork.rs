@@ -202,7 +202,7 @@ fn a_loop_that_goes_on_in_the_child_ends_with_a_clear_panic() {
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Becomes a child; the parent panics.
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "fork is unsafe where there are threads")]
 fn in_child_that_returns() {
     // SAFETY: there is no other thread.
     let child = unsafe { libc::fork() };

@@ -6,6 +6,40 @@ use std::task::{Context, Poll, ready};
 
 /// Something that connections are accepted from: a listener of ours, or one that you implement this
 /// for, such as one that adds TLS.
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// use std::future::poll_fn;
+/// use std::io;
+/// use std::net::SocketAddr;
+/// use std::task::{Context, Poll};
+/// use windlass_net::{Listener, TcpListener, TcpStream};
+///
+/// /// Has small messages sent at once on all connections.
+/// struct Prompt(TcpListener);
+///
+/// impl Listener for Prompt {
+///     type Stream = TcpStream;
+///     type Address = SocketAddr;
+///
+///     fn poll_accept(
+///         &self,
+///         context: &mut Context<'_>,
+///     ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+///         Listener::poll_accept(&self.0, context).map_ok(|(stream, address)| {
+///             // Of a connection that is over already, it is no matter.
+///             let _ = stream.set_nodelay(true);
+///             (stream, address)
+///         })
+///     }
+/// }
+///
+/// let listener = Prompt(TcpListener::bind("127.0.0.1:0").await?);
+/// # let _client = TcpStream::connect(listener.0.local_addr()?).await?;
+/// let (stream, _) = poll_fn(|context| listener.poll_accept(context)).await?;
+/// assert!(stream.nodelay()?);
+/// # io::Result::Ok(()) }).unwrap();
+/// ```
 pub trait Listener {
     /// What is accepted.
     type Stream;

@@ -128,6 +128,11 @@ fn accept_and_set_flags(
     Ok((socket, address))
 }
 
+/// Says whether a socket is for datagrams, so that there is nothing to accept.
+pub(crate) fn is_for_datagrams(socket: impl AsFd) -> bool {
+    rustix::net::sockopt::socket_type(socket) == Ok(rustix::net::SocketType::DGRAM)
+}
+
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(target_vendor = "apple")]

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{Count, LIMIT, MOMENT, listen, open_descriptors, reset, run};
+use common::{Count, LIMIT, MOMENT, assert_leaves_no_descriptor, listen, reset, run};
 use futures::StreamExt;
 use futures::future::{join, join_all};
-use std::os::fd::AsRawFd;
+use std::io::ErrorKind;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -165,12 +166,7 @@ fn thousands_of_connections_leave_nothing() {
             drop(client);
             assert_eq!(server.read(&mut space).await.unwrap(), 0);
         };
-        round().await;
-        let before = open_descriptors();
-        for _ in 0..3000 {
-            round().await;
-        }
-        assert_eq!(open_descriptors(), before);
+        assert_leaves_no_descriptor(3000, round).await;
     });
 }
 
@@ -265,6 +261,21 @@ fn a_shortage_is_waited_out_as_told() {
         assert!((2..=7).contains(&failed), "{failed} attempts");
         rustix::process::setrlimit(rustix::process::Resource::Nofile, old).unwrap();
         incoming.next().await.unwrap().unwrap();
+    });
+}
+
+/// What can't be accepted from is an error, and is not tried for ever as if connections were at fault.
+#[test]
+fn a_socket_that_is_no_listener_is_told() {
+    run(async {
+        let udp = OwnedFd::from(std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+        let listener = TcpListener::from_std(udp.into()).unwrap();
+        let error = listener.accept().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        let tcp = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        let listener = TcpListener::from_std(tcp.into()).unwrap();
+        let error = listener.accept().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     });
 }
 

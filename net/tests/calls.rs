@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::strace::{self, can_trace};
 use common::{listen, pair_with_std, run, std_write_all};
 use std::io::{Read, Write};
 use std::net::TcpStream as StdTcpStream;
@@ -9,34 +10,13 @@ use std::net::TcpStream as StdTcpStream;
 /// Runs the test `name` of this binary under strace, and returns a line for each call; nothing if
 /// there is no strace here, or it isn't allowed to trace.
 fn traced(name: &str) -> Option<Vec<String>> {
-    let log = std::env::temp_dir().join(format!("windlass-{name}-{}", std::process::id()));
-    let calls = "trace=recvfrom,sendto,accept4,accept,fcntl,ioctl,epoll_ctl,getsockopt,close";
-    // The variable is set for the process that is traced, whatever this one runs on.
-    let program = [
-        "strace",
-        "-f",
-        "-qq",
-        "-E",
-        "WINDLASS_BACKEND=epoll",
-        "-e",
-        calls,
-        "-o",
-    ];
-    let program = [&program[..], &[log.to_str()?]].concat();
-    let works = std::process::Command::new("strace")
-        .args(["-f", "-o", "/dev/null", "true"])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !works {
-        eprintln!("skipped: there is no strace here, or it may not trace");
+    if !can_trace() {
         return None;
     }
-    let output = common::in_child(&program, name);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
-    let lines = std::fs::read_to_string(&log).unwrap();
-    std::fs::remove_file(&log).unwrap();
-    Some(lines.lines().map(Into::into).collect())
+    let calls = "trace=recvfrom,sendto,accept4,accept,fcntl,ioctl,epoll_ctl,getsockopt,close";
+    // The variable is set for the process that is traced, whatever this one runs on.
+    let options = ["-E", "WINDLASS_BACKEND=epoll", "-e", calls];
+    Some(strace::traced(&options, name))
 }
 
 fn count(lines: &[String], what: &[&str]) -> usize {

@@ -125,23 +125,12 @@ fn a_cancelled_connect_closes_its_socket() {
         return common::assert_passes_in_child("a_cancelled_connect_closes_its_socket");
     }
     run(async {
-        // A backlog that is full answers nobody.
-        let any = "127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap();
-        let socket =
-            socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-        socket.bind(&any.into()).unwrap();
-        socket.listen(0).unwrap();
-        let address = socket.local_addr().unwrap().as_socket().unwrap();
-        let mut connected = Vec::new();
-        while let Ok(stream) = timeout(MOMENT * 3, TcpStream::connect(address)).await {
-            connected.push(stream.unwrap());
-        }
-        let before = common::open_descriptors();
-        for _ in 0..20 {
+        let (_listener, _waiting, address) = common::silent("127.0.0.1:0");
+        let give_up = async || {
             let connecting = TcpStream::connect(address);
             assert!(timeout(MOMENT / 10, connecting).await.is_err());
-        }
-        assert_eq!(common::open_descriptors(), before);
+        };
+        common::assert_leaves_no_descriptor(20, give_up).await;
         // Others are connected as ever.
         let listener = listen().await;
         TcpStream::connect(listener.local_addr().unwrap())

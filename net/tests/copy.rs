@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{LIMIT, MOMENT, fill, listen, pair, pattern, read_to_end, reset, run};
+use common::{LIMIT, MOMENT, assert_copies, fill, listen, pair, pattern, read_to_end, reset, run};
 use futures::future::{join, join3};
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -14,17 +14,7 @@ use windlass_reactor::time::{sleep, timeout};
 fn copying_one_way_counts_and_leaves_the_writer_open() {
     run(async {
         let ((from, a), (b, to)) = (pair().await, pair().await);
-        let bytes = pattern(3 << 20);
-        let sending = async {
-            from.write_all(&bytes).await.unwrap();
-            from.shutdown(Shutdown::Write).unwrap();
-        };
-        let mut received = vec![0; bytes.len()];
-        let reading = to.read_exact(&mut received);
-        let ((), copied, read) = join3(sending, copy(&a, &b), reading).await;
-        assert_eq!(copied.unwrap(), bytes.len() as u64);
-        read.unwrap();
-        assert!(received == bytes);
+        assert_copies(&from, (&a, &b), &to, 3 << 20).await;
         assert!(timeout(MOMENT, to.read(&mut [0; 8])).await.is_err());
     });
 }

@@ -2,10 +2,9 @@
 
 mod common;
 
-use common::{MOMENT, can_trace, pair, pattern, reset, run};
-use futures::future::join3;
+use common::strace::{assert_passes_despite, can_trace};
+use common::{MOMENT, assert_copies, pair, reset, run};
 use std::io::ErrorKind;
-use windlass_net::Shutdown;
 use windlass_net::io::copy;
 use windlass_reactor::signal::{Signal, SignalKind};
 use windlass_reactor::time::timeout;
@@ -16,24 +15,6 @@ fn is_needed_elsewhere(fault: &str) -> bool {
     let is_default = Poller::new().unwrap().backend() == Backend::Epoll
         && std::env::var_os("WINDLASS_NOTIFIER").is_none();
     !is_default && (fault.starts_with("fcntl") || fault.starts_with("pipe2"))
-}
-
-/// Runs the test `name` of this binary with system calls that fail as `fault` says, and checks that
-/// it passes, and that a call has failed.
-fn passes_despite(fault: &str, name: &str) {
-    let log = std::env::temp_dir().join(format!("windlass-{name}-{}", std::process::id()));
-    let inject = format!("inject={fault}");
-    let call = format!("trace={}", fault.split(':').next().unwrap());
-    let log_name = log.to_str().unwrap();
-    let program = [
-        "strace", "-f", "-qq", "-e", &call, "-e", &inject, "-o", log_name,
-    ];
-    let output = common::in_child(&program, name);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{fault}: {told}");
-    let calls = std::fs::read_to_string(&log).unwrap();
-    std::fs::remove_file(&log).unwrap();
-    assert!(calls.contains("INJECTED"), "{fault}: no call has failed");
 }
 
 /// F10: whichever call is refused, for good or once, with bytes in the pipe or without.
@@ -57,24 +38,14 @@ fn what_is_refused_is_done_through_a_buffer() {
                     eprintln!("skipped, as the reactor here makes that call itself: {fault}");
                     continue;
                 }
-                passes_despite(fault, name);
+                assert_passes_despite(fault, name);
             }
         }
         return;
     }
     run(async {
         let ((from, a), (b, to)) = (pair().await, pair().await);
-        let bytes = pattern(8 << 20);
-        let sending = async {
-            from.write_all(&bytes).await.unwrap();
-            from.shutdown(Shutdown::Write).unwrap();
-        };
-        let mut received = vec![0; bytes.len()];
-        let reading = to.read_exact(&mut received);
-        let ((), copied, read) = join3(sending, copy(&a, &b), reading).await;
-        assert_eq!(copied.unwrap(), bytes.len() as u64);
-        read.unwrap();
-        assert!(received == bytes);
+        assert_copies(&from, (&a, &b), &to, 8 << 20).await;
     });
 }
 

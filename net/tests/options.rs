@@ -2,18 +2,11 @@
 
 mod common;
 
-use common::{MOMENT, has_v6, pair, run};
-use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use common::{MOMENT, has_v6, locals, pair, run, unless_lacking};
+use std::io::ErrorKind;
 use std::time::Duration;
 use windlass_net::{BindError, Keepalive, TcpListener, TcpSocket, TcpStream};
 use windlass_reactor::time::timeout;
-
-/// Addresses of this machine, of each family that it has.
-fn locals() -> impl Iterator<Item = SocketAddr> {
-    let v6 = has_v6().then(|| "[::1]:0".parse().unwrap());
-    std::iter::once("127.0.0.1:0".parse().unwrap()).chain(v6)
-}
 
 /// A socket, a stream that it became, and one that was accepted, on each family.
 fn on_each_family(check: impl Fn(&TcpSocket, &TcpStream, &TcpStream)) {
@@ -27,19 +20,6 @@ fn on_each_family(check: impl Fn(&TcpSocket, &TcpStream, &TcpStream)) {
             check(&socket, &client, &server);
         }
     });
-}
-
-/// Passes over an option that this system lacks, if the error names it.
-#[track_caller]
-fn unless_lacking(option: &str, done: io::Result<()>) -> bool {
-    match done {
-        Ok(()) => true,
-        Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::Unsupported, "{option}: {error}");
-            assert!(error.to_string().contains(option), "{error}");
-            false
-        }
-    }
 }
 
 #[test]

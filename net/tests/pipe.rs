@@ -280,6 +280,28 @@ fn a_named_pipe_ends_when_its_writer_has_left() {
     });
 }
 
+/// Opening a socket says the same as opening a pipe that nobody reads, and doesn't wait for a reader.
+#[test]
+fn a_path_that_is_no_pipe_is_told() {
+    run(async {
+        let folder = common::unix::Folder::new();
+        let path = folder.path("socket");
+        let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let refused = [
+            PipeReader::open(&path).map(drop),
+            PipeWriter::open(&path).map(drop),
+            PipeWriter::open_when_read(&path).await.map(drop),
+        ];
+        for refused in refused {
+            let error = refused.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+            assert!(error.to_string().contains("a socket"), "{error}");
+        }
+        let nothing = PipeReader::open(folder.path("nothing")).unwrap_err();
+        assert_eq!(nothing.kind(), ErrorKind::NotFound);
+    });
+}
+
 #[test]
 fn a_named_pipe_is_written_to_when_a_reader_has_come() {
     run(async {

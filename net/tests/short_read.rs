@@ -242,6 +242,26 @@ fn several_spaces_count_together() {
     });
 }
 
+/// More spaces than one call uses: those that it left empty say nothing of what is there.
+#[test]
+fn more_spaces_than_a_call_uses_hide_nothing() {
+    on_both(&async |stream, peer| {
+        let sent = pattern(3000);
+        std_write_all(peer, &sent);
+        let mut received = Vec::new();
+        while received.len() < sent.len() {
+            let mut bytes = vec![[0]; 3000];
+            let mut spaces = bytes
+                .iter_mut()
+                .map(|byte| IoSliceMut::new(byte))
+                .collect::<Vec<_>>();
+            let count = stream.read_vectored(&mut spaces).await.unwrap();
+            received.extend(bytes[..count].iter().map(|[byte]| *byte));
+        }
+        assert!(received == sent);
+    });
+}
+
 /// Whatever is tried without waiting counts as well.
 #[test]
 fn trying_and_waiting_go_together() {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::unix::{Folder, error_of};
-use common::{Count, MOMENT, open_descriptors, pattern, run};
+use common::{Count, MOMENT, assert_leaves_no_descriptor, pattern, run};
 use futures::future::{join, join_all};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
@@ -633,11 +633,6 @@ fn thousands_of_connections_leave_nothing() {
             drop(client);
             assert_eq!(server.read(&mut space).await.unwrap(), 0);
         };
-        round().await;
-        let before = open_descriptors();
-        for _ in 0..2000 {
-            round().await;
-        }
-        assert_eq!(open_descriptors(), before);
+        assert_leaves_no_descriptor(2000, round).await;
     });
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::strace::{can_trace, traced};
 use common::{LIMIT, MOMENT, pattern, run};
 use futures::future::{join, join3};
 use windlass_net::io::{CopyFrom, CopyTo, KernelEnd, copy, copy_bidirectional};
@@ -221,23 +222,14 @@ fn bulk_goes_within_the_kernel_in_any_pairing() {
     const NAME: &str = "bulk_goes_within_the_kernel_in_any_pairing";
     const BULK: usize = 8 << 20;
     if !common::is_child() {
-        let works = std::process::Command::new("strace")
-            .args(["-f", "-o", "/dev/null", "true"])
-            .output()
-            .is_ok_and(|output| output.status.success());
-        if !works || !cfg!(target_os = "linux") {
-            eprintln!("skipped: there is no strace here, or it may not trace");
+        if !cfg!(target_os = "linux") {
+            return eprintln!("skipped: it goes through a buffer here");
+        }
+        if !can_trace() {
             return;
         }
-        let log = std::env::temp_dir().join(format!("windlass-{NAME}-{}", std::process::id()));
-        let log_name = log.to_str().unwrap();
-        let program = ["strace", "-f", "-qq", "-e", "trace=splice", "-o", log_name];
-        let output = common::in_child(&program, NAME);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{told}");
-        let calls = std::fs::read_to_string(&log).unwrap();
-        std::fs::remove_file(&log).unwrap();
-        let moved = calls.lines().filter_map(|line| line.rsplit_once(" = "));
+        let calls = traced(&["-e", "trace=splice"], NAME);
+        let moved = calls.iter().filter_map(|line| line.rsplit_once(" = "));
         let moved = moved.filter_map(|(_, count)| count.trim().parse::<usize>().ok());
         // In and out of a pipe.
         let expected = PAIRINGS.len() * BULK * 2;

@@ -200,9 +200,10 @@ pub fn charge_bytes(count: usize) {
     }
 }
 
-/// Takes so many operations from what is left.
+/// Takes so many operations from what is left, beyond the one that an operation takes anyway: for
+/// one that does several things in one go.
 #[inline(never)]
-pub(crate) fn charge(operations: usize) {
+pub fn charge(operations: usize) {
     let operations = i32::try_from(operations).unwrap_or(i32::MAX);
     let left = LEFT.get();
     if left > 0 {

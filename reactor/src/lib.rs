@@ -3,11 +3,11 @@
 //!
 //! The life of one event, which is also the order to read this crate in:
 //!
-//! 1. A task tries an operation on a descriptor ([`Async`], `io.rs`), and it would block.
+//! 1. A task tries an operation on a descriptor ([`Async`], `io/`), and it would block.
 //! 2. So the descriptor becomes a *source* (`source/`): one word per direction says whether it is
 //!    ready, and a list says who waits. It is registered with the reactor of this thread
 //!    (`current.rs`), under a token (`registry.rs`).
-//! 3. The thread that drives the reactor calls [`Reactor::turn`] (`reactor.rs`). It waits in a
+//! 3. The thread that drives the reactor calls [`Reactor::turn`] (`reactor/`). It waits in a
 //!    [`Poller`] (`poller/`) until something is ready, the earliest deadline is due (`deadlines.rs`, `timers.rs`),
 //!    or another thread ends the wait (`notifier.rs`).
 //! 4. Each event finds its source by the token, makes it ready, and hands over the wakers; when no

@@ -5,13 +5,13 @@
 mod allocations;
 mod support;
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::process::Command;
 use std::task::{Context, Waker};
 use std::time::Duration;
-use support::{CountingWaker, child, each_reactor, poll_once};
+use support::{CountingWaker, child, each_reactor, poll_once, read};
 use windlass_reactor::{Async, Backend, Direction, NotifierKind, Poller, Reactor, time};
 
 #[global_allocator]
@@ -19,10 +19,6 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 /// So many times each thing is done, so that tables that grow don't count.
 const ROUNDS: usize = 1_000;
-
-fn read(mut stream: &UnixStream) -> std::io::Result<usize> {
-    stream.read(&mut [0; 16])
-}
 
 /// Tries to read, and waits if there is nothing.
 fn begin_read(stream: &Async<UnixStream>, waker: &Waker) -> bool {

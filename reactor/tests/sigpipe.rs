@@ -1,7 +1,7 @@
 //! Writes to pipes that nobody reads, in processes that have SIGPIPE do what it does by default:
 //! end them.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "signals are set and masked by hand")]
 
 mod support;
 

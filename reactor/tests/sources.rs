@@ -14,19 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
-use support::{CountingWaker, LONG, TimeLimit, each_reactor, poll_once, run_on, turn_until};
+use support::{
+    CountingWaker, LONG, TimeLimit, each_reactor, pair, poll_once, read, run_on, turn_until,
+};
 use windlass_reactor::{Async, Direction, Poller, Reactor, Refusal, RegisterError, Taken};
-
-type Stream = Async<UnixStream>;
-
-fn pair() -> (Stream, UnixStream) {
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    (Async::new(ours).unwrap(), theirs)
-}
-
-fn read(mut stream: &UnixStream) -> std::io::Result<usize> {
-    stream.read(&mut [0; 16])
-}
 
 fn is_registered<T: std::fmt::Debug>(stream: &Async<T>) -> bool {
     format!("{stream:?}").contains("registered: true")

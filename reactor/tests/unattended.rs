@@ -4,22 +4,15 @@ mod support;
 
 use futures::executor::block_on;
 use futures::future::FutureExt;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{CountingWaker, LONG, TimeLimit, each_reactor, poll_once, run_on, turn_until};
-use windlass_reactor::{Async, Direction, Handle, Reactor, Taken, time};
-
-fn pair() -> (Async<UnixStream>, UnixStream) {
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    (Async::new(ours).unwrap(), theirs)
-}
-
-fn read(mut stream: &UnixStream) -> std::io::Result<usize> {
-    stream.read(&mut [0; 16])
-}
+use support::{
+    CountingWaker, LONG, TimeLimit, each_reactor, pair, poll_once, read, run_on, turn_until,
+};
+use windlass_reactor::{Direction, Handle, Reactor, Taken, time};
 
 #[test]
 fn dropping_a_reactor_wakes_all_who_wait_and_they_wait_elsewhere() {

@@ -3,24 +3,15 @@
 mod support;
 
 use futures::future::FutureExt;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::Duration;
-use support::{CountingWaker, each_reactor, poll_once, turn_until};
+use support::{CountingWaker, each_reactor, pair, poll_once, read, turn_until};
 use windlass_reactor::{Async, Direction, Handle, Taken, time};
-
-fn pair() -> (Async<UnixStream>, UnixStream) {
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    (Async::new(ours).unwrap(), theirs)
-}
-
-fn read(mut stream: &UnixStream) -> std::io::Result<usize> {
-    stream.read(&mut [0; 16])
-}
 
 /// What a waker does besides what wakers do.
 #[derive(Default)]
@@ -32,7 +23,7 @@ struct Hooks {
 
 /// A waker with hooks, by way of a box that each clone has for itself.
 mod hooked {
-    #![allow(unsafe_code)]
+    #![allow(unsafe_code, reason = "a raw waker is made by hand")]
 
     use super::*;
 

@@ -1,9 +1,10 @@
 //! What the tests of the face share. Each of them uses a part of it.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 #[path = "../../reactor/tests/support/allocations.rs"]
 pub(crate) mod allocations;
+pub(crate) mod ball;
 pub(crate) mod child;
 pub(crate) mod trace;
 

@@ -14,7 +14,7 @@ pub struct Counting;
 
 // SAFETY: every method passes its arguments to the system's allocator unchanged and returns its
 // answer; the counters beside it are atomic and allocate nothing.
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "an allocator is unsafe by its contract")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size() as u64, Ordering::Relaxed);

@@ -17,11 +17,11 @@ impl Usage {
     /// Asks the system.
     pub fn now() -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "std doesn't ask for this")]
         // SAFETY: `usage` is valid for writes of a `rusage`.
         let answer = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
         assert_eq!(answer, 0, "getrusage knows RUSAGE_SELF");
-        #[allow(unsafe_code)]
+        #[allow(unsafe_code, reason = "std doesn't ask for this")]
         // SAFETY: it was zeroed, and a `rusage` of zeros is valid; the call has filled it.
         let usage = unsafe { usage.assume_init() };
         let millis = |time: libc::timeval| time.tv_sec as f64 * 1e3 + time.tv_usec as f64 / 1e3;

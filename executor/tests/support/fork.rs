@@ -1,6 +1,7 @@
 //! Child processes that are copies of this one.
 
-#![allow(unsafe_code, dead_code)]
+#![allow(unsafe_code, reason = "fork is unsafe where there are threads")]
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,6 +11,12 @@ const LIMIT: libc::c_uint = 60;
 /// Runs `body` in a forked child, which has no thread but this one; fails if it panics or hangs.
 #[track_caller]
 pub(crate) fn in_child(body: impl FnOnce()) {
+    beside_child(body, || ());
+}
+
+/// Runs `body` in a forked child as [`in_child`] does, and `parent` meanwhile.
+#[track_caller]
+pub(crate) fn beside_child(body: impl FnOnce(), parent: impl FnOnce()) {
     // SAFETY: the child is the copy of a process in which other threads do nothing at the moment but
     // wait, so that they hold no lock, as that of the allocator, which the child needs.
     let child = unsafe { libc::fork() };
@@ -21,6 +28,7 @@ pub(crate) fn in_child(body: impl FnOnce()) {
         // SAFETY: the call has no conditions. The test itself must not go on in the child.
         unsafe { libc::_exit(code) };
     }
+    parent();
     let mut status = 0;
     // SAFETY: the call writes to the space for one status.
     let waited = unsafe { libc::waitpid(child, &mut status, 0) };

@@ -1,6 +1,6 @@
 //! What the tests of this crate share. Each of them uses a part of it.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod child;
 

@@ -8,6 +8,7 @@
 //! 3. The listener is at fault. That is told, and again each time.
 
 use super::shortage::{AcceptBackoff, Shortage};
+use crate::system;
 use parking_lot::Mutex;
 use rustix::io::Errno;
 use std::future::Future;
@@ -15,8 +16,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
-use windlass_reactor::time::Sleep;
+use windlass_reactor::time::{self, Sleep};
 use windlass_reactor::{Async, Direction, Operation, Taken};
 
 /// How many connections that are at fault are taken off the queue in one go.
@@ -63,6 +63,7 @@ fn attempt<S: Listening>(socket: &S) -> io::Result<Taken<Attempt<S::Accepted>>> 
         match socket.accept_one() {
             Ok(Some(accepted)) => return Ok(Taken::Some(Attempt::Accepted(accepted))),
             Ok(None) => {}
+            Err(Errno::OPNOTSUPP) if system::is_for_datagrams(socket) => return Err(no_listener()),
             Err(error) if is_fault_of_connection(error) => {}
             Err(error) if is_shortage(error) => {
                 return Ok(Taken::Some(Attempt::OutOf(error.into())));
@@ -71,6 +72,16 @@ fn attempt<S: Listening>(socket: &S) -> io::Result<Taken<Attempt<S::Accepted>>> 
         }
     }
     Ok(Taken::Some(Attempt::OnlyFaults))
+}
+
+/// Without this, whoever was given another socket would try for ever, as the same error may be that
+/// of a connection.
+#[cold]
+fn no_listener() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "this is a socket for datagrams, which has no connections to accept; give one that listens",
+    )
 }
 
 /// What accept(2) says of Linux alone: faults of connections, and shortages.
@@ -225,7 +236,7 @@ impl<S: Listening> Queue<S> {
                 Poll::Pending
             }
             Attempt::OutOf(error) => {
-                let is_first = self.shortage.begin_or_go_on(Instant::now());
+                let is_first = self.shortage.begin_or_go_on(time::now());
                 match when_short {
                     WhenShort::Tell if is_first => return Poll::Ready(Some(Err(error))),
                     WhenShort::WaitOut(Some(hook)) if is_first => hook(&error),

@@ -20,6 +20,16 @@ const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a listener waits between attempts while descriptors or memory are short: at first a
 /// short pause, then twice as long each time, up to the longest. See
 /// [`set_accept_backoff`](crate::TcpListener::set_accept_backoff).
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// use std::time::Duration;
+/// use windlass_net::{AcceptBackoff, TcpListener};
+///
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// listener.set_accept_backoff(AcceptBackoff::new().longest(Duration::from_secs(1)));
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptBackoff {
     shortest: Duration,

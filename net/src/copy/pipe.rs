@@ -2,12 +2,14 @@
 //!
 //! As with the space of `buffer.rs`, a copy has one only while it is polled, or while bytes are in
 //! it. Each thread keeps a few for the next; never one with bytes in it, which would turn up in
-//! another connection.
+//! another connection. For the same reason a child process leaves those of its parent alone, as both
+//! have them after fork.
 
 use super::kernel;
 use std::cell::RefCell;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use windlass_reactor::Process;
 
 /// How many pipes a thread keeps.
 const MOST_SPARE: usize = 4;
@@ -25,6 +27,8 @@ pub(super) struct Pipe {
     write_end: OwnedFd,
     size: usize,
     held: usize,
+    /// Who made it.
+    process: Process,
 }
 
 impl Pipe {
@@ -33,7 +37,8 @@ impl Pipe {
     pub(super) fn take() -> Option<Self> {
         // A thread that is ending has no spare ones any more.
         let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok();
-        spare.flatten().or_else(Self::make)
+        let spare = spare.flatten().filter(|spare| spare.process.is_current());
+        spare.or_else(Self::make)
     }
 
     fn make() -> Option<Self> {
@@ -43,12 +48,13 @@ impl Pipe {
             write_end,
             size,
             held: 0,
+            process: Process::current(),
         })
     }
 
-    /// Has the thread use it again if it is empty; else it is closed.
+    /// Has the thread use it again if it is empty, and of this process; else it is closed.
     pub(super) fn give_back(self) {
-        if self.held > 0 {
+        if self.held > 0 || !self.process.is_current() {
             return;
         }
         let _ = SPARE.try_with(|spare| {

@@ -1,5 +1,6 @@
 //! What is copied from, and what is copied to.
 
+use crate::stream::ByteStream;
 use crate::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, TcpStream, UnixStream, WriteHalf};
 use std::io;
 use std::net::Shutdown;
@@ -9,6 +10,33 @@ use windlass_reactor::Direction;
 
 /// Something that bytes are copied from: our streams and halves, references to them, and what you
 /// implement it for. For the readers of futures-io there is `FuturesIo`.
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// use std::io;
+/// use std::task::{Context, Poll};
+/// use windlass_net::TcpListener;
+/// use windlass_net::io::{CopyFrom, copy};
+/// # use windlass_net::TcpStream;
+///
+/// /// So many zeroes.
+/// struct Zeroes(usize);
+///
+/// impl CopyFrom for Zeroes {
+///     fn poll_read(&mut self, _: &mut Context<'_>, space: &mut [u8]) -> Poll<io::Result<usize>> {
+///         let count = self.0.min(space.len());
+///         space[..count].fill(0);
+///         self.0 -= count;
+///         Poll::Ready(Ok(count))
+///     }
+/// }
+///
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// # let _client = TcpStream::connect(listener.local_addr()?).await?;
+/// let (stream, _) = listener.accept().await?;
+/// assert_eq!(copy(Zeroes(1000), &stream).await?, 1000);
+/// # io::Result::Ok(()) }).unwrap();
+/// ```
 pub trait CopyFrom {
     /// Reads what is there; 0 is the end. While it is pending, it keeps nothing of `space`.
     ///
@@ -28,6 +56,37 @@ pub trait CopyFrom {
 }
 
 /// Something that bytes are copied to; else as [`CopyFrom`].
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// use std::io;
+/// use std::task::{Context, Poll};
+/// use windlass_net::UnixStream;
+/// use windlass_net::io::{CopyTo, copy};
+///
+/// /// Takes all, and keeps nothing.
+/// struct Nowhere;
+///
+/// impl CopyTo for Nowhere {
+///     fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+///         Poll::Ready(Ok(bytes.len()))
+///     }
+///
+///     fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+///         Poll::Ready(Ok(()))
+///     }
+///
+///     fn poll_close(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+///         Poll::Ready(Ok(()))
+///     }
+/// }
+///
+/// let (one, other) = UnixStream::pair()?;
+/// one.write_all(b"of no use").await?;
+/// drop(one);
+/// assert_eq!(copy(&other, Nowhere).await?, 9);
+/// # io::Result::Ok(()) }).unwrap();
+/// ```
 pub trait CopyTo {
     /// Writes as many of `bytes` as there is room for; 0 is an error.
     ///

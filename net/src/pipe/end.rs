@@ -18,10 +18,7 @@ impl End {
     pub(super) fn check(self, fd: BorrowedFd<'_>) -> io::Result<()> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode);
         if kind != FileType::Fifo {
-            return Err(refuse(&format!(
-                "the descriptor is {}, not a pipe; use windlass_reactor::Async for other kinds",
-                kind_name(kind)
-            )));
+            return Err(no_pipe(kind));
         }
         let mode = rustix::fs::fcntl_getfl(fd)? & OFlags::RWMODE;
         match self {
@@ -34,6 +31,14 @@ impl End {
             _ => Ok(()),
         }
     }
+}
+
+/// Says that it is something else.
+pub(super) fn no_pipe(kind: FileType) -> io::Error {
+    refuse(&format!(
+        "this is {}, not a pipe; use windlass_reactor::Async for other kinds",
+        kind_name(kind)
+    ))
 }
 
 fn refuse(why: &str) -> io::Error {

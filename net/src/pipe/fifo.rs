@@ -1,8 +1,8 @@
 //! Opening named pipes (FIFOs), which never blocks.
 
-use super::end::End;
+use super::end::{End, no_pipe};
 use super::{PipeReader, PipeWriter};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -37,7 +37,8 @@ impl PipeReader {
     ///
     /// What the system says of the path; `InvalidInput` if it names no pipe.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let fd = open(path.as_ref(), End::Read)?;
+        let path = path.as_ref();
+        let fd = open(path, End::Read).map_err(|error| refused(path, error))?;
         End::Read.check(fd.as_fd())?;
         Ok(Self::from_nonblocking(fd, true))
     }
@@ -52,10 +53,7 @@ impl PipeWriter {
     /// [`PipeReader::open`].
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
-        let fd = match open(path, End::Write) {
-            Err(Errno::NXIO) => return Err(nobody_reads(path)),
-            opened => opened?,
-        };
+        let fd = open(path, End::Write).map_err(|error| refused(path, error))?;
         End::Write.check(fd.as_fd())?;
         Ok(Self::from_nonblocking(fd))
     }
@@ -108,7 +106,22 @@ fn open(path: &Path, end: End) -> Result<OwnedFd, Errno> {
     }
 }
 
+/// Says what open(2) means: by the same error, that nobody reads, or that it is a socket or a device
+/// that isn't there, which waiting would not change.
 #[cold]
+fn refused(path: &Path, error: Errno) -> io::Error {
+    if error != Errno::NXIO {
+        return error.into();
+    }
+    match rustix::fs::stat(path) {
+        Ok(found) => match FileType::from_raw_mode(found.st_mode) {
+            FileType::Fifo => nobody_reads(path),
+            kind => no_pipe(kind),
+        },
+        Err(error) => error.into(),
+    }
+}
+
 fn nobody_reads(path: &Path) -> io::Error {
     let path = path.display();
     io::Error::new(

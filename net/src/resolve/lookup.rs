@@ -14,6 +14,8 @@ use windlass_reactor::time::{self, Hold};
 #[derive(Debug)]
 pub(super) struct Lookup {
     request: Arc<Request>,
+    /// Whose threads look it up.
+    process: u32,
     /// A paused clock doesn't see the thread that looks the name up.
     _hold: Hold,
 }
@@ -49,8 +51,25 @@ impl Lookup {
     pub(super) fn of(request: Arc<Request>) -> Self {
         Self {
             request,
+            process: std::process::id(),
             _hold: time::hold(),
         }
+    }
+
+    /// In a child process there is no thread that looks up what its parent has asked: so it is asked
+    /// anew.
+    #[cold]
+    fn ask_again(&mut self) -> io::Result<()> {
+        let request = Request::new(self.request.host.clone(), self.request.port);
+        std::mem::forget(std::mem::replace(&mut self.request, request));
+        self.process = std::process::id();
+        pool::submit(self.request.clone())
+    }
+
+    /// Says whether the request is a copy of the parent's, which is left alone: a thread that isn't here
+    /// may have locked it, and it may hold a waker of the parent's.
+    fn is_inherited(&self) -> bool {
+        self.process != std::process::id()
     }
 }
 
@@ -58,8 +77,12 @@ impl Future for Lookup {
     type Output = io::Result<Vec<SocketAddr>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if this.is_inherited() {
+            this.ask_again()?;
+        }
         let waker = context.waker().clone();
-        let mut state = self.request.state.lock();
+        let mut state = this.request.state.lock();
         let next = match &*state {
             State::Asked(_) => State::Asked(Some(waker)),
             State::Answered(_) | State::Over => State::Over,
@@ -77,6 +100,9 @@ impl Future for Lookup {
 impl Drop for Lookup {
     /// Takes the question back, which a thread that has begun with it doesn't hear.
     fn drop(&mut self) {
+        if self.is_inherited() {
+            return std::mem::forget(self.request.clone());
+        }
         let last = std::mem::replace(&mut *self.request.state.lock(), State::Over);
         if let State::Asked(waker) = last {
             pool::withdraw(&self.request);
@@ -111,5 +137,30 @@ impl Request {
     fn ask(&self) -> io::Result<Vec<SocketAddr>> {
         let found = (self.host.as_str(), self.port).to_socket_addrs()?;
         Ok(found.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lookup, Request};
+    use futures::executor::block_on;
+    use std::sync::Arc;
+
+    /// What a parent has asked is asked anew by the child that waits for it; the parent's is left alone.
+    #[test]
+    fn a_child_asks_anew() {
+        // Which no thread looks up, as in a child.
+        let request = Request::new("localhost".into(), 80);
+        let _locked_by_a_thread_of_the_parent = request.state.lock();
+        let mut lookup = Lookup::of(request.clone());
+        lookup.process = 0;
+        let found = block_on(lookup).unwrap();
+        assert!(!found.is_empty() && found.iter().all(|address| address.port() == 80));
+
+        let mut dropped = Lookup::of(request.clone());
+        dropped.process = 0;
+        let references = Arc::strong_count(&request);
+        drop(dropped);
+        assert_eq!(Arc::strong_count(&request), references, "it is forgotten");
     }
 }

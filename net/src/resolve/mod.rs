@@ -40,7 +40,8 @@ pub async fn lookup_host(address: impl ToAddresses) -> io::Result<Vec<SocketAddr
     addresses(address).await?.into_vec()
 }
 
-/// Looks up the addresses of a host as [`lookup_host`] does, but has `resolver` asked for names.
+/// Looks up the addresses of a host as [`lookup_host`] does, but has `resolver` asked for names; see
+/// [`Resolver`] for an example.
 ///
 /// # Errors
 ///

@@ -104,7 +104,8 @@ impl Pool {
             self.process = process;
             self.threads = 0;
             self.idle = 0;
-            self.queue.clear();
+            // With wakers of the parent's, which dropping them could be seen by.
+            std::mem::forget(std::mem::take(&mut self.queue));
         }
     }
 }

@@ -45,6 +45,15 @@ pub type LookingUp<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>
 
 /// The system's look-up (getaddrinfo(3)), on the threads that [`lookup_host`](crate::lookup_host)
 /// uses as well: for a resolver of your own that knows some names only, and has others asked here.
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// use windlass_net::{SystemResolver, lookup_host_by};
+///
+/// let addresses = lookup_host_by(&SystemResolver, "localhost:80").await?;
+/// assert!(addresses.iter().all(|address| address.ip().is_loopback()));
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemResolver;
 

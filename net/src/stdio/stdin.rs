@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use windlass_reactor::{Async, Direction, RegisterError, Taken, budget};
 
-/// Returns a handle to the standard input of the process.
+/// Returns a handle to the standard input of the process; see [`Stdin`].
 ///
 /// # Errors
 ///

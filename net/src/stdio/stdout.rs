@@ -7,12 +7,12 @@ use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
 
-/// Returns a handle to the standard output of the process.
+/// Returns a handle to the standard output of the process; see [`Stdout`].
 pub fn stdout() -> Stdout {
     Stdout(Out::new(&STDOUT))
 }
 
-/// Returns a handle to the standard error of the process.
+/// Returns a handle to the standard error of the process; see [`Stderr`].
 pub fn stderr() -> Stderr {
     Stderr(Out::new(&STDERR))
 }

@@ -13,6 +13,6 @@ pub(crate) use owned::into_split;
 pub use owned::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 pub(crate) use polled::polled_methods;
 pub(crate) use socket::read_exact_from;
-pub(crate) use socket::{ByteStream, StreamSocket};
+pub(crate) use socket::{ByteStream, StreamSocket, while_connecting};
 pub use split::{ReadHalf, WriteHalf};
 pub(crate) use {owned::into_split_method, split::split_method};

@@ -10,8 +10,8 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use windlass_reactor::time::{sleep_until, timeout};
+use std::time::Duration;
+use windlass_reactor::time::{self, sleep_until, timeout};
 
 type Prepare = Arc<dyn Fn(&TcpSocket) -> io::Result<()> + Send + Sync>;
 
@@ -112,7 +112,7 @@ impl Connector {
     ///
     /// Dropping it gives the connection up.
     pub async fn connect(&self, address: impl ToAddresses) -> io::Result<TcpStream> {
-        let deadline = self.timeout.map(|limit| Instant::now().checked_add(limit));
+        let deadline = self.timeout.map(|limit| time::now().checked_add(limit));
         let looking_up = resolve::addresses_by(address, self.resolver.as_deref());
         let addresses = match self.timeout {
             Some(limit) => timeout(limit, looking_up)

@@ -13,6 +13,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many connections wait to be accepted at the most; the system may have a lower limit.
@@ -41,11 +42,15 @@ pub struct TcpListener {
 pub struct ListeningSocket {
     listener: std::net::TcpListener,
     /// Somebody else has, or had, the descriptor, and may have set options that accepted sockets
-    /// inherit; as for a stream.
-    handed_out: AtomicBool,
+    /// inherit; as for a stream. All descriptors of the socket share this.
+    handed_out: Arc<AtomicBool>,
 }
 
 impl ListeningSocket {
+    fn hand_out(&self) {
+        self.handed_out.store(true, Ordering::Relaxed);
+    }
+
     fn was_handed_out(&self) -> bool {
         self.handed_out.load(Ordering::Relaxed)
     }
@@ -121,10 +126,13 @@ impl TcpListener {
     }
 
     pub(super) fn from_nonblocking(listener: std::net::TcpListener, handed_out: bool) -> Self {
-        let socket = ListeningSocket {
+        Self::from_socket(ListeningSocket {
             listener,
-            handed_out: AtomicBool::new(handed_out),
-        };
+            handed_out: Arc::new(AtomicBool::new(handed_out)),
+        })
+    }
+
+    fn from_socket(socket: ListeningSocket) -> Self {
         Self {
             queue: Queue::from_nonblocking(socket),
         }
@@ -137,14 +145,17 @@ impl TcpListener {
     ///
     /// None today; the signature leaves room for systems on which there is one.
     pub fn into_std(self) -> io::Result<std::net::TcpListener> {
-        Ok(self.queue.into_socket().listener)
+        let socket = self.queue.into_socket();
+        socket.hand_out();
+        Ok(socket.listener)
     }
 
     /// Makes another descriptor for the same socket.
     pub(super) fn duplicate(&self) -> io::Result<Self> {
-        let handed_out = self.queue.socket().was_handed_out();
-        let listener = self.socket().try_clone()?;
-        Ok(Self::from_nonblocking(listener, handed_out))
+        Ok(Self::from_socket(ListeningSocket {
+            listener: self.socket().try_clone()?,
+            handed_out: self.queue.socket().handed_out.clone(),
+        }))
     }
 
     fn option_socket(&self) -> SockRef<'_> {
@@ -190,7 +201,7 @@ pub(super) fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
 impl AsFd for TcpListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         let socket = self.queue.socket();
-        socket.handed_out.store(true, Ordering::Relaxed);
+        socket.hand_out();
         socket.as_fd()
     }
 }
@@ -269,5 +280,25 @@ impl fmt::Display for BindError {
 impl Error for BindError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listen_on;
+    use std::os::fd::AsFd;
+
+    /// Options that are set through one descriptor of a socket are inherited by the streams of all.
+    #[test]
+    fn what_one_duplicate_has_handed_out_all_know() {
+        let listener = listen_on("127.0.0.1:0".parse().unwrap()).unwrap();
+        let duplicates = [(); 2].map(|()| listener.duplicate().unwrap());
+        assert!(!duplicates[1].queue.socket().was_handed_out());
+        let _lent = duplicates[0].as_fd();
+        assert!(duplicates[1].queue.socket().was_handed_out());
+        let other = listen_on("127.0.0.1:0".parse().unwrap()).unwrap();
+        let duplicate = other.duplicate().unwrap();
+        drop(other.into_std().unwrap());
+        assert!(duplicate.queue.socket().was_handed_out());
     }
 }

@@ -1,13 +1,15 @@
 //! The operations of a stream, as the system has them: each is one attempt, which may say that it
 //! would block.
 
-use crate::stream::StreamSocket;
+use crate::stream::{StreamSocket, while_connecting};
 use crate::system::{self, retry};
-use rustix::io::Errno;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use windlass_reactor::{Taken, budget};
+
+/// So many buffers one call uses on every system (`_XOPEN_IOV_MAX`, limits.h(0p)), and std no fewer.
+const FEWEST_BUFFERS: usize = 16;
 
 /// A socket that doesn't block, and what is needed to tell whether a short read drained it.
 ///
@@ -87,6 +89,10 @@ impl StreamSocket for Socket {
     fn receive_vectored(&self, spaces: &mut [IoSliceMut<'_>]) -> io::Result<Taken<usize>> {
         let count = retry(|| (&self.stream).read_vectored(spaces))?;
         budget::charge_bytes(count);
+        if spaces.len() > FEWEST_BUFFERS {
+            // Perhaps it hasn't used all of them, and has left something.
+            return Ok(Taken::Some(count));
+        }
         Ok(self.taken(count, spaces.iter().map(|space| space.len()).sum()))
     }
 
@@ -116,16 +122,6 @@ fn charged(count: usize) -> Taken<usize> {
     Taken::Some(count)
 }
 
-/// A write that was to open a connection fast, and began an ordinary one as the peer's cookie was
-/// not there any more: nothing is sent yet.
-#[cold]
-fn while_connecting(error: io::Error) -> io::Error {
-    match Errno::from_io_error(&error) {
-        Some(Errno::INPROGRESS) => io::ErrorKind::WouldBlock.into(),
-        _ => error,
-    }
-}
-
 /// Urgent data.
 impl Socket {
     /// Lends the descriptor for a question, without handing it out.
@@ -134,7 +130,7 @@ impl Socket {
     }
 
     pub(super) fn send_urgent(&self, byte: u8) -> io::Result<Taken<()>> {
-        match retry(|| system::send_urgent(&self.stream, byte))? {
+        match retry(|| system::send_urgent(&self.stream, byte)).map_err(while_connecting)? {
             0 => Err(io::ErrorKind::WriteZero.into()),
             _ => Ok(Taken::Some(())),
         }

@@ -5,9 +5,8 @@ use crate::stream::{ByteStream, stream_methods};
 use std::fmt;
 use std::io;
 use std::net::{Shutdown, SocketAddr};
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::task::{Context, Poll};
-use windlass_reactor::{Async, Direction, Taken};
+use std::os::fd::OwnedFd;
+use windlass_reactor::Async;
 
 /// A TCP connection.
 ///
@@ -82,21 +81,6 @@ stream_methods!(
 # let client = windlass_net::TcpStream::connect(listener.local_addr()?).await?;
 # let (server, _) = listener.accept().await?;"
 );
-
-impl TcpStream {
-    /// Runs an operation that leaves the descriptor as it is, and says nothing of what is left,
-    /// once it may succeed.
-    pub(crate) fn poll_on_socket<R>(
-        &self,
-        context: &mut Context<'_>,
-        direction: Direction,
-        mut operation: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
-    ) -> Poll<io::Result<R>> {
-        self.inner.poll_io_with(context, direction, |socket| {
-            operation(socket.stream_fd()).map(Taken::Some)
-        })
-    }
-}
 
 impl ByteStream for TcpStream {
     type Socket = Socket;

@@ -10,7 +10,7 @@ use crate::system::{self, Datagram, retry};
 use rustix::net::RecvFlags;
 use std::io;
 use std::net::SocketAddr;
-use windlass_reactor::Taken;
+use windlass_reactor::{Taken, budget};
 
 pub(super) fn receive(socket: &Socket, space: &mut [u8]) -> io::Result<Taken<Received>> {
     let datagram = receive_datagram(socket, space, RecvFlags::empty())?;
@@ -39,9 +39,8 @@ pub(super) fn peek_from(
 }
 
 pub(super) fn send(socket: &Socket, bytes: &[u8]) -> io::Result<Taken<usize>> {
-    socket
-        .attempt(|socket| retry(|| socket.send(bytes)))
-        .map(Taken::Some)
+    let sent = socket.attempt(|socket| retry(|| socket.send(bytes)));
+    sent.map(charged)
 }
 
 pub(super) fn send_to(
@@ -49,13 +48,21 @@ pub(super) fn send_to(
     bytes: &[u8],
     address: SocketAddr,
 ) -> io::Result<Taken<usize>> {
-    socket
-        .attempt(|socket| retry(|| socket.send_to(bytes, address)))
-        .map(Taken::Some)
+    let sent = socket.attempt(|socket| retry(|| socket.send_to(bytes, address)));
+    sent.map(charged)
 }
 
 fn receive_datagram(socket: &Socket, space: &mut [u8], flags: RecvFlags) -> io::Result<Datagram> {
-    socket.attempt(|socket| retry(|| system::receive_datagram(socket, space, flags)))
+    let datagram =
+        socket.attempt(|socket| retry(|| system::receive_datagram(socket, space, flags)))?;
+    budget::charge_bytes(datagram.length);
+    Ok(datagram)
+}
+
+/// Takes what was moved from the budget of the task.
+fn charged(count: usize) -> Taken<usize> {
+    budget::charge_bytes(count);
+    Taken::Some(count)
 }
 
 fn told(datagram: &Datagram) -> Received {

@@ -6,7 +6,7 @@ use super::{Inbound, Outbound, UdpSocket};
 use crate::options::common;
 use std::io;
 use std::task::{Context, Poll};
-use windlass_reactor::{Direction, Taken};
+use windlass_reactor::{Direction, Taken, budget};
 
 impl UdpSocket {
     /// Receives datagrams, each into a place of its own, waiting until at least one comes; returns
@@ -137,11 +137,26 @@ impl UdpSocket {
 }
 
 fn receive_many(socket: &Socket, places: &mut [Inbound<'_>]) -> io::Result<usize> {
-    socket.attempt(|socket| system::receive_many(socket, places))
+    let count = socket.attempt(|socket| system::receive_many(socket, places))?;
+    charge(places[..count].iter().map(|place| place.arrived.length));
+    Ok(count)
 }
 
 fn send_many(socket: &Socket, datagrams: &[Outbound<'_>]) -> io::Result<usize> {
-    socket.attempt(|socket| system::send_many(socket, datagrams))
+    let count = socket.attempt(|socket| system::send_many(socket, datagrams))?;
+    charge(
+        datagrams[..count]
+            .iter()
+            .map(|Outbound(sent)| sent.bytes.len()),
+    );
+    Ok(count)
+}
+
+/// Takes datagrams of these lengths from the budget of the task: each is an operation, or several.
+fn charge(lengths: impl ExactSizeIterator<Item = usize>) {
+    // The first is the operation that was granted.
+    budget::charge(lengths.len().saturating_sub(1));
+    lengths.for_each(budget::charge_bytes);
 }
 
 /// What [`recv_many`](UdpSocket::recv_many) tells.

@@ -80,11 +80,10 @@ pub(super) mod record {
     /// Some systems ask where a record ends.
     const END: SendFlags = SendFlags::EOR;
 
+    const WHY_NOT_EMPTY: &str = "an empty record reads as the end; send a byte at least";
+
     pub(in crate::unix) fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Taken<usize>> {
-        needs_byte(
-            bytes,
-            "an empty record reads as the end; send a byte at least",
-        )?;
+        needs_byte(bytes, WHY_NOT_EMPTY)?;
         send_with(socket, bytes, END)
     }
 
@@ -93,10 +92,7 @@ pub(super) mod record {
         bytes: &[u8],
         fds: &[BorrowedFd<'_>],
     ) -> io::Result<Taken<usize>> {
-        needs_byte(
-            bytes,
-            "an empty record reads as the end; send a byte at least",
-        )?;
+        needs_byte(bytes, WHY_NOT_EMPTY)?;
         descriptors::send(socket, bytes, fds, END).map(charged)
     }
 }

@@ -9,8 +9,7 @@ use std::fmt;
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::task::{Context, Poll};
-use windlass_reactor::{Async, Direction, Taken};
+use windlass_reactor::Async;
 
 /// A connection between two Unix sockets, on one machine.
 ///
@@ -199,19 +198,6 @@ impl UnixStream {
     /// What the system says when asked.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.socket().take_error()
-    }
-
-    /// Runs an operation that leaves the descriptor as it is, and says nothing of what is left,
-    /// once it may succeed.
-    pub(crate) fn poll_on_socket<R>(
-        &self,
-        context: &mut Context<'_>,
-        direction: Direction,
-        mut operation: impl FnMut(BorrowedFd<'_>) -> io::Result<R>,
-    ) -> Poll<io::Result<R>> {
-        self.inner.poll_io_with(context, direction, |socket| {
-            operation(socket.as_fd()).map(Taken::Some)
-        })
     }
 }
 

@@ -1,11 +1,14 @@
 //! What the tests have in common. They run on an executor that knows nothing of the reactor, so
 //! that the one of the process serves them.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 pub mod cancelling;
 pub mod sealed;
+pub mod strace;
+pub mod udp;
 pub mod unix;
 
+use futures::future::join3;
 use std::future::Future;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -13,7 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
-use windlass_net::{TcpListener, TcpStream};
+use windlass_net::io::copy;
+use windlass_net::{Shutdown, TcpListener, TcpStream};
 use windlass_reactor::time::timeout;
 
 /// How long a test may take at the most.
@@ -58,6 +62,30 @@ pub fn has_v6() -> bool {
     has
 }
 
+/// Addresses of this machine, of each family that it has.
+pub fn locals() -> impl Iterator<Item = SocketAddr> {
+    let v6 = has_v6().then(|| "[::1]:0".parse().unwrap());
+    std::iter::once("127.0.0.1:0".parse().unwrap()).chain(v6)
+}
+
+/// Passes over an option that this system lacks, if the error names it, and says so.
+#[track_caller]
+pub fn unless_lacking(option: &str, done: io::Result<()>) -> bool {
+    match done {
+        Ok(()) => true,
+        Err(error) => {
+            assert_eq!(
+                error.kind(),
+                io::ErrorKind::Unsupported,
+                "{option}: {error}"
+            );
+            assert!(error.to_string().contains(option), "{error}");
+            eprintln!("skipped in part: {error}");
+            false
+        }
+    }
+}
+
 /// Makes a connection: the end that connected, and the end that accepted.
 pub async fn pair() -> (TcpStream, TcpStream) {
     let listener = listen().await;
@@ -81,6 +109,27 @@ pub async fn pair_with_std() -> (TcpStream, std::net::TcpStream) {
 /// Closes a connection by a reset.
 pub fn reset(stream: TcpStream) {
     stream.reset().unwrap();
+}
+
+/// Copies `length` bytes that are sent from `from`, and then its end, between two streams, and checks
+/// that they come out at `to`.
+pub async fn assert_copies(
+    from: &TcpStream,
+    (a, b): (&TcpStream, &TcpStream),
+    to: &TcpStream,
+    length: usize,
+) {
+    let bytes = pattern(length);
+    let sending = async {
+        from.write_all(&bytes).await.unwrap();
+        from.shutdown(Shutdown::Write).unwrap();
+    };
+    let mut received = vec![0; bytes.len()];
+    let reading = to.read_exact(&mut received);
+    let ((), copied, read) = join3(sending, copy(a, b), reading).await;
+    assert_eq!(copied.unwrap(), bytes.len() as u64);
+    read.unwrap();
+    assert!(received == bytes);
 }
 
 /// Reads to the end.
@@ -150,6 +199,17 @@ pub fn open_descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
+/// Does something many times, and checks that this leaves no descriptor open: those that are opened
+/// for good come with the first time.
+pub async fn assert_leaves_no_descriptor(times: usize, act: impl AsyncFn()) {
+    act().await;
+    let before = open_descriptors();
+    for _ in 0..times {
+        act().await;
+    }
+    assert_eq!(open_descriptors(), before);
+}
+
 /// Runs the test `name` of this binary in a process of its own, and checks that it passes.
 #[track_caller]
 pub fn assert_passes_in_child(name: &str) {
@@ -192,16 +252,4 @@ pub fn std_read_to_end(mut stream: &std::net::TcpStream) -> Vec<u8> {
 /// Writes all, blocking.
 pub fn std_write_all(mut stream: &std::net::TcpStream, bytes: &[u8]) {
     stream.write_all(bytes).unwrap();
-}
-
-/// Says whether there is an strace here that may trace.
-pub fn can_trace() -> bool {
-    let works = std::process::Command::new("strace")
-        .args(["-f", "-o", "/dev/null", "true"])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !works {
-        eprintln!("skipped: there is no strace here, or it may not trace");
-    }
-    works
 }

@@ -19,7 +19,6 @@ pub async fn error_of<T>(mut attempt: impl AsyncFnMut() -> io::Result<T>) -> io:
 pub struct Folder(PathBuf);
 
 impl Folder {
-    #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);

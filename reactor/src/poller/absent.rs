@@ -1,6 +1,6 @@
 //! A back end that this system does not have; it goes by all their names.
 
-#![allow(dead_code)] // One of the names is used.
+#![allow(dead_code, reason = "one of the names is used")]
 
 use super::mechanism::{Contract, Effect, Features, Registration};
 use super::{Events, Interest, Token};

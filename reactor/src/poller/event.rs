@@ -32,7 +32,7 @@ pub struct Event {
 pub(crate) struct Flags(u8);
 
 impl Flags {
-    #[allow(dead_code)] // Not every mechanism begins with nothing.
+    #[allow(dead_code, reason = "not every mechanism begins with nothing")]
     pub(crate) const NONE: Flags = Flags(0);
     pub(crate) const READABLE: Flags = Flags(1);
     pub(crate) const WRITABLE: Flags = Flags(2);
@@ -40,7 +40,7 @@ impl Flags {
     /// A read-closed half is readable as well: the read gives 0.
     pub(crate) const READ_CLOSED: Flags = Flags(8 | 1);
     /// Only the write half is over; a write says at once how.
-    #[allow(dead_code)] // Not every mechanism can tell.
+    #[allow(dead_code, reason = "not every mechanism can tell")]
     pub(crate) const WRITE_CLOSED: Flags = Flags(16 | 2);
     /// Both halves are over; a read and a write both say at once how.
     pub(crate) const HANG_UP: Flags = Flags(16 | 8 | 2 | 1);
@@ -149,7 +149,10 @@ pub struct Events {
     /// The wait was ended by the notifier, which is no event.
     notified: bool,
     /// Where a kernel that reports events by itself writes them.
-    #[cfg_attr(not(any(target_os = "linux", target_os = "android")), allow(dead_code))]
+    #[cfg_attr(
+        not(any(target_os = "linux", target_os = "android")),
+        allow(dead_code, reason = "it is epoll that uses it")
+    )]
     space: Space,
 }
 
@@ -279,7 +282,10 @@ impl Events {
     }
 
     /// Drops the events whose token `keep` refuses.
-    #[cfg_attr(not(any(target_os = "linux", target_os = "android")), allow(dead_code))]
+    #[cfg_attr(
+        not(any(target_os = "linux", target_os = "android")),
+        allow(dead_code, reason = "it is epoll that uses it")
+    )]
     pub(crate) fn retain(&mut self, keep: impl Fn(Token) -> bool) {
         self.list.retain(|event| keep(event.token));
     }

@@ -13,7 +13,10 @@ mod mechanism;
 mod poll;
 
 // For epoll, whose kernel takes no notice of our table when it hands out events.
-#[cfg_attr(not(any(target_os = "linux", target_os = "android")), allow(dead_code))]
+#[cfg_attr(
+    not(any(target_os = "linux", target_os = "android")),
+    allow(dead_code, reason = "there is no epoll")
+)]
 mod departures;
 
 // The one table that names platforms: which mechanisms a system can have, absent where it has not.

@@ -64,7 +64,7 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// Returns what sort of file it is.
-    #[allow(dead_code)] // Not every mechanism minds.
+    #[allow(dead_code, reason = "not every mechanism minds")]
     pub(crate) fn sort(self) -> Sort {
         self.sort
     }

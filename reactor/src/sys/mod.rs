@@ -7,7 +7,7 @@
 //! What is public is for `windlass-net` and `windlass-executor`. Nothing here is covered
 //! by semantic versioning: it may change or go in any release.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "this is where the system is called")]
 
 pub(crate) mod address;
 pub(crate) mod clock;

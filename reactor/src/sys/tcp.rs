@@ -41,7 +41,7 @@ impl FastOpen {
             FastOpen::Listen => Ok(libc::TCP_FASTOPEN),
             #[cfg(any(target_os = "linux", target_os = "android"))]
             FastOpen::Connect => Ok(libc::TCP_FASTOPEN_CONNECT),
-            #[allow(unreachable_patterns)] // Some systems have both.
+            #[allow(unreachable_patterns, reason = "some systems have both")]
             _ => Err(io::ErrorKind::Unsupported.into()),
         }
     }

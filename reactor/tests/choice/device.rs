@@ -1,7 +1,7 @@
 //! /dev/poll as the next in order, on an emulation: opened, missing, unreadable.
 
 #[path = "../support/devpoll.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod emulation;
 
 use crate::refusal::{EPOLL_CREATE, EVENTFD};

@@ -30,12 +30,9 @@ fn the_order_is_from_fast_to_slow() {
 
 #[test]
 fn a_device_that_is_missing_is_an_error() {
-    if std::path::Path::new("/dev/poll").exists() {
-        return;
-    }
     let works = available();
-    if works.contains(&"devpoll") {
-        return;
+    if std::path::Path::new("/dev/poll").exists() || works.contains(&"devpoll") {
+        return println!("skipped: there is a device here");
     }
     for refused in [
         Poller::with_backend(Backend::DevPoll).unwrap_err(),
@@ -48,7 +45,7 @@ fn a_device_that_is_missing_is_an_error() {
 #[test]
 fn a_device_that_is_missing_is_an_error_by_the_variable() {
     if available().contains(&"devpoll") {
-        return;
+        return println!("skipped: there is a device here");
     }
     let name = "forced::a_device_that_is_missing_is_an_error_by_the_variable";
     if with_variable(name, "devpoll") {

@@ -3,7 +3,7 @@
 #![cfg(windlass_kqueue)]
 
 #[path = "../support/kqueue.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod emulation;
 
 use crate::refusal::{EPOLL_CREATE, EVENTFD};

@@ -43,7 +43,7 @@ fn the_descriptor_is_readable_after_a_notification() {
         // Also one that came before anybody asked for the descriptor.
         poller.notify().unwrap();
         let Some(descriptor) = poller.descriptor() else {
-            return;
+            return println!("skipped: it has no descriptor");
         };
         for _ in 0..3 {
             assert!(is_readable(descriptor, Duration::ZERO));
@@ -63,7 +63,7 @@ fn an_outside_loop_hears_of_notifications_and_of_earlier_timers() {
         let (_, waker) = CountingWaker::new();
         assert!(handle.enter(|| poll_once(&mut late, &waker)).is_pending());
         if reactor.descriptor().is_none() {
-            return;
+            return println!("skipped: it has no descriptor");
         }
         let deadline = reactor.next_deadline().unwrap();
         assert!(Some(deadline) <= late.deadline());

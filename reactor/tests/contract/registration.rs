@@ -121,7 +121,10 @@ fn a_number_that_is_not_open_is_refused() {
 }
 
 /// A number far above those in use, which names nothing.
-#[allow(unsafe_code)]
+#[allow(
+    unsafe_code,
+    reason = "a descriptor that isn't open is what it is about"
+)]
 pub(crate) fn closed_number() -> BorrowedFd<'static> {
     // SAFETY: the number is only handed to the kernel, which says that it is not open; this is
     // the fault that the test is about.

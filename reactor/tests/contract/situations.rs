@@ -67,7 +67,7 @@ impl Situation {
             Situation::PeerCloses | Situation::PeerClosesWhileFull => subject.peer = None,
             Situation::PeerResets => {
                 let at_once = Some(Duration::ZERO);
-                #[allow(deprecated)] // Renamed in some versions of the crate.
+                #[allow(deprecated, reason = "it is renamed in some versions of the crate")]
                 subject.peer_socket().set_linger(at_once).unwrap();
                 subject.peer = None;
             }

@@ -14,7 +14,7 @@
 //! ```
 
 #[path = "../contract/facts.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the contract uses all of it, the model a part")]
 mod facts;
 #[path = "../support/mod.rs"]
 mod support;

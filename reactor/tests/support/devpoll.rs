@@ -1,8 +1,11 @@
 //! An emulation of /dev/poll, which counts and judges what is done with the device.
 
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "the counters of the emulation are a function of C"
+)]
 
-use crate::support::child;
+use crate::support::emulation;
 use std::ffi::c_int;
 
 /// What the emulation counts: the structure that it fills in.
@@ -43,32 +46,8 @@ pub(crate) fn counters() -> Counters {
     counters
 }
 
-/// Runs the test `name` once on each of `variants`, in children with the emulation preloaded, and
-/// returns false; or returns true in such a child. Violations other than of the kinds `allowed` end
-/// the child.
-///
-/// Cargo does not build the library for these tests: the environment variable
-/// `WINDLASS_DEVPOLL_EMULATION` names it. Without that they say that they are skipped.
+/// Runs a test on each of `variants` of the emulation, as told at [`emulation::is_emulated`].
 #[track_caller]
 pub(crate) fn is_emulated(name: &str, variants: &[&str], allowed: &str) -> bool {
-    if child::is_child() {
-        return true;
-    }
-    let Some(library) = std::env::var_os("WINDLASS_DEVPOLL_EMULATION") else {
-        println!("skipped: WINDLASS_DEVPOLL_EMULATION does not name the library to preload");
-        return false;
-    };
-    for variant in variants {
-        println!("{variant}");
-        let mut command = child::command(name);
-        command
-            .env("LD_PRELOAD", &library)
-            .env("DEVPOLL_EMULATION", variant)
-            .env("DEVPOLL_EMULATION_ALLOW", allowed)
-            .env("DEVPOLL_EMULATION_FATAL", "1")
-            .env_remove("DEVPOLL_EMULATION_LOG")
-            .env_remove("DEVPOLL_EMULATION_STATS");
-        child::expect_success(&mut command);
-    }
-    false
+    emulation::is_emulated("DEVPOLL", name, variants, allowed)
 }

@@ -1,8 +1,11 @@
 //! An emulation of kqueue, which counts and judges what is done with it.
 
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "the counters of the emulation are a function of C"
+)]
 
-use crate::support::child;
+use crate::support::emulation;
 
 /// What the emulation counts: the structure that it fills in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,31 +43,9 @@ pub(crate) fn counters() -> Counters {
     counters
 }
 
-/// Runs the test `name` once on each of `variants`, in children with the emulation preloaded, and
-/// returns false; or returns true in such a child. Every violation ends the child.
-///
-/// Cargo does not build the library for these tests: the environment variable
-/// `WINDLASS_KQUEUE_EMULATION` names it. Without that they say that they are skipped.
+/// Runs a test on each of `variants` of the emulation, as told at [`emulation::is_emulated`]; no
+/// violation is allowed.
 #[track_caller]
 pub(crate) fn is_emulated(name: &str, variants: &[&str]) -> bool {
-    if child::is_child() {
-        return true;
-    }
-    let Some(library) = std::env::var_os("WINDLASS_KQUEUE_EMULATION") else {
-        println!("skipped: WINDLASS_KQUEUE_EMULATION does not name the library to preload");
-        return false;
-    };
-    for variant in variants {
-        println!("{variant}");
-        let mut command = child::command(name);
-        command
-            .env("LD_PRELOAD", &library)
-            .env("KQUEUE_EMULATION", variant)
-            .env("KQUEUE_EMULATION_FATAL", "1")
-            .env_remove("KQUEUE_EMULATION_ALLOW")
-            .env_remove("KQUEUE_EMULATION_LOG")
-            .env_remove("KQUEUE_EMULATION_STATS");
-        child::expect_success(&mut command);
-    }
-    false
+    emulation::is_emulated("KQUEUE", name, variants, "")
 }

@@ -1,11 +1,14 @@
 //! What the tests of this crate share. Each of them uses a part of it.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 pub(crate) mod child;
+pub(crate) mod emulation;
 pub(crate) mod system;
 
 use std::future::Future;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +16,7 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
-use windlass_reactor::{Backend, Event, Events, Handle, NotifierKind, Poller, Reactor};
+use windlass_reactor::{Async, Backend, Event, Events, Handle, NotifierKind, Poller, Reactor};
 
 /// Longer than anything that is to happen takes, also on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(10);
@@ -128,6 +131,17 @@ impl Wake for CountingWaker {
     fn wake(self: Arc<Self>) {
         self.wakes.fetch_add(1, Ordering::SeqCst);
     }
+}
+
+/// Two ends that are connected: one for futures, one that blocks.
+pub(crate) fn pair() -> (Async<UnixStream>, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    (Async::new(ours).unwrap(), theirs)
+}
+
+/// Reads a little.
+pub(crate) fn read(mut stream: &UnixStream) -> std::io::Result<usize> {
+    stream.read(&mut [0; 16])
 }
 
 /// Polls once with `waker`.

@@ -1,6 +1,6 @@
 //! Has the kernel refuse system calls, as sandboxes and old kernels do.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "a filter for system calls is set by hand")]
 
 use libc::{seccomp_data, sock_filter, sock_fprog};
 use std::ffi::{c_int, c_long};

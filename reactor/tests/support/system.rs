@@ -1,6 +1,6 @@
 //! The system calls of the tests that no safe crate of theirs has.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "limits and signals are the C library's")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

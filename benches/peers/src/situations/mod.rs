@@ -1,6 +1,8 @@
 //! The situations, compiled once in the module of each runtime (see [`crate::runtimes`]).
-// The same file on purpose: the runtimes differ, what is measured does not.
-#![allow(clippy::duplicate_mod)]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "the same file on purpose: the runtimes differ, what is measured does not"
+)]
 
 mod fairness;
 mod memory;

@@ -15,7 +15,7 @@
 mod epoll;
 mod poll;
 mod service;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "this is where the system is called")]
 mod sys;
 
 use std::net::SocketAddr;

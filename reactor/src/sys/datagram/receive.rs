@@ -105,7 +105,7 @@ fn describe(header: &mmsghdr, name: &Name, control: &Control) -> Arrived {
         from: name.address(told.msg_namelen as usize),
         ..Arrived::default()
     };
-    #[allow(clippy::unnecessary_cast)] // Its type is another one with musl.
+    #[allow(clippy::unnecessary_cast, reason = "its type is another one with musl")]
     let used = told.msg_controllen as usize;
     read_control(&mut arrived, control.messages(used));
     arrived

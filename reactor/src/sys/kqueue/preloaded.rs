@@ -4,7 +4,7 @@
 //! are looked up by name when the first queue is made, so that any library will do, and without one
 //! the mechanism is merely not there.
 
-#![allow(non_camel_case_types)] // The names of C.
+#![allow(non_camel_case_types, reason = "these are the names of C")]
 
 use libc::{c_int, c_void, timespec};
 use std::ffi::CStr;

@@ -1,5 +1,8 @@
 //! The condition variable of the C library.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "std's condition variable is not the C library's"
+)]
 
 use super::Wait;
 use crate::protocol::Notify;

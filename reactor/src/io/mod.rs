@@ -1,16 +1,20 @@
-//! Any descriptor made async.
+//! Any descriptor made async: what is offered (here), how operations are tried (`attempt.rs`), and the
+//! futures of those who wait (`operation.rs`).
 
-use crate::budget;
-use crate::source::{Direction, Key, Readiness, Seen, Source};
+mod attempt;
+mod operation;
+
+use crate::source::{Direction, Key, Source};
 use crate::sys;
 use std::fmt;
-use std::future::Future;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
+
+pub use operation::Operation;
+use operation::{Ready, Wait};
 
 /// Makes a descriptor that does not block async: an operation is tried, and where it would block,
 /// the task waits until the reactor says that it may succeed.
@@ -109,10 +113,6 @@ impl Drop for Registered {
     }
 }
 
-/// The readiness of a direction, and what it was before an operation; nothing while there is no
-/// source.
-type Look<'a> = Option<(&'a Readiness, Seen)>;
-
 /// What an operation that reads says of what it left behind; see [`Async::io_with`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken<R> {
@@ -198,7 +198,8 @@ impl<T: AsFd> Async<T> {
         Ready::new(self, Direction::Priority).await
     }
 
-    /// Tries `operation`, and again after each wait for readability, until it doesn't block.
+    /// Tries `operation`, and again after each wait for readability, until it doesn't block. If it says
+    /// `Interrupted`, it is tried again as well, when it is the turn of this task.
     ///
     /// # Errors
     ///
@@ -216,7 +217,8 @@ impl<T: AsFd> Async<T> {
             .await
     }
 
-    /// Tries `operation`, and again after each wait for writability, until it doesn't block.
+    /// Tries `operation`, and again after each wait for writability, until it doesn't block; else as
+    /// [`read_with`](Async::read_with).
     ///
     /// # Errors
     ///
@@ -239,6 +241,14 @@ impl<T: AsFd> Async<T> {
     /// Saying so wrongly makes a later operation wait for ever; see [`Taken`]. It is not believed
     /// once the kernel said that the peer has closed, that there is an error, or that urgent data
     /// are pending.
+    ///
+    /// # Errors
+    ///
+    /// What the operation says, and as for [`readable`](Async::readable).
+    ///
+    /// # Cancel safety
+    ///
+    /// As for [`read_with`](Async::read_with).
     pub fn io_with<R, O>(&self, direction: Direction, operation: O) -> Operation<'_, T, O>
     where
         O: FnMut(&T) -> io::Result<Taken<R>>,
@@ -328,137 +338,6 @@ impl<T: AsFd> Async<T> {
                 && source.waits_already(context.waker(), self.io.as_fd(), direction, Key::POLLED)
         })
     }
-
-    fn poll_operation<R>(
-        &self,
-        context: &mut Context<'_>,
-        direction: Direction,
-        key: &mut Option<Key>,
-        mut operation: impl FnMut(&T) -> io::Result<Taken<R>>,
-    ) -> Poll<io::Result<R>> {
-        loop {
-            let look = ready!(self.poll_ready(context, direction, key))?;
-            let permit = ready!(budget::poll_proceed(context));
-            match self.attempt(direction, look, &mut operation) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => drop(permit),
-                done => {
-                    permit.spend();
-                    return Poll::Ready(done);
-                }
-            }
-        }
-    }
-
-    /// Runs `operation`, which follows the `look` at the readiness, and notes what it means.
-    #[inline]
-    fn attempt<R>(
-        &self,
-        direction: Direction,
-        look: Look<'_>,
-        operation: impl FnOnce(&T) -> io::Result<Taken<R>>,
-    ) -> io::Result<R> {
-        match operation(&self.io) {
-            Ok(Taken::Some(result)) => Ok(result),
-            Ok(Taken::All(result)) => {
-                self.note_drained(direction, look);
-                Ok(result)
-            }
-            Err(error) => {
-                if error.kind() == io::ErrorKind::WouldBlock {
-                    self.note_blocked(direction, look);
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// Looks at the readiness before an operation.
-    #[inline]
-    fn look(&self, direction: Direction) -> Look<'_> {
-        self.registered.get().map(|Registered(source)| {
-            let readiness = source.readiness(direction);
-            (readiness, readiness.seen())
-        })
-    }
-
-    #[inline]
-    fn note_blocked(&self, direction: Direction, look: Look<'_>) {
-        match look {
-            Some((readiness, seen)) => readiness.clear(seen),
-            None => self.block(direction),
-        }
-    }
-
-    #[inline]
-    fn note_drained(&self, direction: Direction, look: Look<'_>) {
-        match look {
-            Some((readiness, seen)) => readiness.clear_drained(seen),
-            // Registering reports whatever there is by then.
-            None => self.block(direction),
-        }
-    }
-
-    /// Remembers it for the source to come. If that came while the operation ran, nobody asks for
-    /// this any more, and the next operation finds out.
-    #[cold]
-    fn block(&self, direction: Direction) {
-        self.blocked
-            .fetch_or(1 << direction as u8, Ordering::Relaxed);
-    }
-
-    /// Answers at once if `direction` may be ready and it is still the turn of this task, else waits.
-    #[inline]
-    fn poll_ready_in_turn(
-        &self,
-        context: &mut Context<'_>,
-        direction: Direction,
-        key: &mut Option<Key>,
-    ) -> Poll<io::Result<()>> {
-        ready!(self.poll_ready(context, direction, key))?;
-        // Whoever waits for readiness goes on to an operation that nothing keeps from being tried.
-        ready!(budget::poll_proceed(context)).spend();
-        Poll::Ready(Ok(()))
-    }
-
-    /// Answers at once if `direction` may be ready, else waits; `None` says that there is no
-    /// source yet, so that nothing is known.
-    // Inlined for the sake of callers who name the direction and the key, as the next.
-    #[inline(always)]
-    fn poll_ready(
-        &self,
-        context: &mut Context<'_>,
-        direction: Direction,
-        key: &mut Option<Key>,
-    ) -> Poll<io::Result<Look<'_>>> {
-        match self.look(direction) {
-            Some((readiness, seen)) if seen.is_ready() => {
-                return Poll::Ready(Ok(Some((readiness, seen))));
-            }
-            None if !self.is_blocked(direction) => return Poll::Ready(Ok(None)),
-            _ => {}
-        }
-        self.wait(context, direction, key)
-    }
-
-    fn is_blocked(&self, direction: Direction) -> bool {
-        self.blocked.load(Ordering::Relaxed) & (1 << direction as u8) != 0
-    }
-
-    /// Waits until `direction` may be ready.
-    #[inline(always)]
-    fn wait(
-        &self,
-        context: &mut Context<'_>,
-        direction: Direction,
-        key: &mut Option<Key>,
-    ) -> Poll<io::Result<Look<'_>>> {
-        let Registered(source) = self
-            .registered
-            .get_or_init(|| Registered(Arc::new(Source::new(direction))));
-        source
-            .wait(context, self.io.as_fd(), direction, key)
-            .map_ok(|seen| Some((source.readiness(direction), seen)))
-    }
 }
 
 impl<T: AsFd> AsFd for Async<T> {
@@ -473,98 +352,5 @@ impl<T: fmt::Debug> fmt::Debug for Async<T> {
             .field("io", &self.io)
             .field("registered", &self.registered.get().is_some())
             .finish()
-    }
-}
-
-/// One task's wait, which leaves nothing behind when it is dropped.
-struct Wait<'a, T> {
-    of: &'a Async<T>,
-    direction: Direction,
-    /// Set while the source may hold a waker of ours.
-    key: Option<Key>,
-}
-
-impl<'a, T> Wait<'a, T> {
-    fn new(of: &'a Async<T>, direction: Direction) -> Self {
-        Self {
-            of,
-            direction,
-            key: None,
-        }
-    }
-}
-
-impl<T> Drop for Wait<'_, T> {
-    fn drop(&mut self) {
-        if let (Some(key), Some(Registered(source))) = (self.key, self.of.registered.get()) {
-            source.cancel(self.direction, key);
-        }
-    }
-}
-
-/// Waits until a direction may be ready.
-struct Ready<'a, T>(Wait<'a, T>);
-
-impl<'a, T> Ready<'a, T> {
-    fn new(of: &'a Async<T>, direction: Direction) -> Self {
-        Self(Wait::new(of, direction))
-    }
-}
-
-impl<T> Unpin for Ready<'_, T> {}
-
-impl<T: AsFd> Future for Ready<'_, T> {
-    type Output = io::Result<()>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let wait = &mut self.get_mut().0;
-        let ready = ready!(
-            wait.of
-                .poll_ready_in_turn(context, wait.direction, &mut wait.key)
-        );
-        // Whoever is woken has been taken off the list.
-        wait.key = None;
-        Poll::Ready(ready)
-    }
-}
-
-/// The future of [`Async::io_with`]. Once it is done, it may be polled again, to run the operation
-/// anew; so those who do the same over and over need to make it once.
-///
-/// # Cancel safety
-///
-/// As for [`Async::read_with`].
-#[must_use = "a future does nothing unless it is awaited"]
-pub struct Operation<'a, T, O> {
-    wait: Wait<'a, T>,
-    operation: O,
-}
-
-impl<T, O> Unpin for Operation<'_, T, O> {}
-
-impl<T, O, R> Future for Operation<'_, T, O>
-where
-    T: AsFd,
-    O: FnMut(&T) -> io::Result<Taken<R>>,
-{
-    type Output = io::Result<R>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<R>> {
-        let Self { wait, operation } = self.get_mut();
-        let done =
-            ready!(
-                wait.of
-                    .poll_operation(context, wait.direction, &mut wait.key, operation)
-            );
-        wait.key = None;
-        Poll::Ready(done)
-    }
-}
-
-impl<T, O> fmt::Debug for Operation<'_, T, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Operation")
-            .field("direction", &self.wait.direction)
-            .finish_non_exhaustive()
     }
 }
