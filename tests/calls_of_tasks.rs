@@ -87,7 +87,6 @@ fn a_wake_by_another_thread_is_one_write_at_the_most() {
     );
 }
 
-// C21
 #[test]
 fn a_wake_by_another_thread_while_the_worker_runs_is_no_call() {
     let rounds = (0, 20_000);

@@ -63,7 +63,6 @@ fn wait_for_input(backend: Backend, workers: usize) {
     assert!(began.elapsed() < SOON / 2);
 }
 
-// I1
 #[test]
 fn what_was_read_before_a_fork_is_the_parents() {
     let name = "what_was_read_before_a_fork_is_the_parents";

@@ -12,7 +12,6 @@ use windlass::{Culprit, Runtime, spawn, time};
 /// In what time help must have come, also on a machine that is busy with other things.
 const HELPED: Duration = Duration::from_secs(5);
 
-// G20
 #[test]
 fn connections_go_on_while_a_task_blocks_its_thread() {
     for backend in Backend::available() {

@@ -21,7 +21,6 @@ async fn waits_for_ever(polled: oneshot::Sender<()>, _tell: TellsDrop) {
     pending::<()>().await;
 }
 
-// G2
 #[test]
 fn a_plain_thread_aborts() {
     each_runtime(|runtime| {
@@ -38,7 +37,6 @@ fn a_plain_thread_aborts() {
     });
 }
 
-// G2
 #[test]
 fn another_runtime_aborts() {
     each_runtime(|runtime| {
@@ -56,7 +54,6 @@ fn another_runtime_aborts() {
     });
 }
 
-// G1
 #[test]
 fn an_abort_without_a_handle_drops_the_future() {
     each_runtime(|runtime| {
@@ -160,7 +157,6 @@ fn a_sleeping_task_is_aborted_at_once() {
     });
 }
 
-// G3
 #[test]
 fn the_future_of_a_pinned_task_is_dropped_at_home() {
     each_runtime(|runtime| {
@@ -182,7 +178,6 @@ fn the_future_of_a_pinned_task_is_dropped_at_home() {
     });
 }
 
-// G3
 #[test]
 fn a_pinned_task_aborted_between_two_calls_is_dropped_at_home_in_the_next() {
     let _limit = limit();

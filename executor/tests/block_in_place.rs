@@ -111,7 +111,6 @@ fn one_worker_goes_on_afterwards() {
     });
 }
 
-// G23
 #[test]
 fn it_nests_in_itself_and_with_block_on() {
     each_runtime(|runtime| {
@@ -135,7 +134,6 @@ fn it_nests_in_itself_and_with_block_on() {
     });
 }
 
-// G23
 #[test]
 fn a_panic_gives_the_thread_its_work_back() {
     each_runtime(|runtime| {

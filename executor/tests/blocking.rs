@@ -43,7 +43,6 @@ fn results_come_back_to_tasks_and_to_plain_threads() {
     });
 }
 
-// G37
 #[test]
 fn many_jobs_on_few_threads_give_each_caller_its_own_result() {
     let _limit = limit();
@@ -107,7 +106,6 @@ fn threads_are_used_again_and_bear_names() {
     assert!(names.iter().all(|name| name.starts_with("shop-blocking-")));
 }
 
-// G26
 #[test]
 fn jobs_start_jobs_and_tasks_and_wait_for_them() {
     let _limit = limit();
@@ -120,7 +118,6 @@ fn jobs_start_jobs_and_tasks_and_wait_for_them() {
     assert_eq!(sum.wait().unwrap(), 112);
 }
 
-// G26
 #[test]
 fn with_one_thread_a_job_may_start_another_but_not_wait_for_it() {
     let _limit = limit();
@@ -189,7 +186,6 @@ fn threads_end_when_they_have_idled() {
     });
 }
 
-// G29
 #[test]
 fn a_panic_goes_to_the_joiner_and_the_thread_goes_on() {
     let _limit = limit();

@@ -366,7 +366,6 @@ async fn give_up_or_wait<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output
     .await
 }
 
-// G24
 #[test]
 fn block_on_within_a_task_has_a_budget_of_its_own() {
     let _limit = limit();
@@ -416,7 +415,6 @@ fn other_executors_grant_nothing_and_know_no_end() {
     assert_eq!(polls, 1);
 }
 
-// G27
 #[test]
 fn joining_many_ready_futures_takes_few_polls() {
     let _limit = limit();

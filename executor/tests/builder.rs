@@ -304,7 +304,6 @@ fn allowed() -> String {
     line.unwrap().split_whitespace().nth(1).unwrap().to_owned()
 }
 
-// G33
 #[cfg(target_os = "linux")]
 #[test]
 fn workers_stay_on_their_processors() {

@@ -124,7 +124,6 @@ impl Wake for ComesBack {
     }
 }
 
-// C11
 #[test]
 fn a_waker_may_use_the_token() {
     let _limit = limit();
@@ -141,7 +140,6 @@ fn a_waker_may_use_the_token() {
     assert!(waits.as_mut().poll(&mut context).is_ready());
 }
 
-// C12
 #[test]
 fn a_waker_that_panics_stops_nothing() {
     let _limit = limit();

@@ -300,7 +300,6 @@ fn tasks_of_the_parent_are_not_dropped_when_the_child_ends() {
     );
 }
 
-// I2
 #[test]
 fn signals_come_to_the_process_that_they_were_sent_to() {
     on_each_back_end("signals_come_to_the_process_that_they_were_sent_to", || {

@@ -96,7 +96,6 @@ fn a_runtime_that_is_gone_says_so() {
     assert!(dropped.has_happened());
 }
 
-// G27
 #[test]
 fn combinators_of_many_handles_end() {
     each_runtime(|runtime| {

@@ -83,7 +83,6 @@ fn a_handle_that_was_given_up_is_awaited_again() {
     });
 }
 
-// A20
 #[test]
 fn the_waker_of_the_last_poll_is_woken() {
     let _limit = limit();
@@ -99,7 +98,6 @@ fn the_waker_of_the_last_poll_is_woken() {
     assert!(poll(&mut task, Waker::noop()).is_ready());
 }
 
-// G11
 #[test]
 fn a_handle_that_has_given_its_result_says_so() {
     let _limit = limit();
@@ -144,7 +142,6 @@ fn tasks_of_one_runtime_are_joined_in_another() {
     assert_eq!(sum, 499_500);
 }
 
-// G9
 #[test]
 fn the_future_is_dropped_before_the_joiner_goes_on() {
     struct Slow(Arc<AtomicUsize>);
@@ -179,7 +176,6 @@ fn what_is_finished_is_there_without_waiting() {
     assert!(matches!(poll(&mut task, Waker::noop()), Poll::Ready(Ok(1))));
 }
 
-// C12
 #[test]
 fn a_waker_that_panics_harms_only_its_owner() {
     let _limit = limit();

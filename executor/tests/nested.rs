@@ -22,7 +22,6 @@ async fn woken_by_a_thread(number: u32) -> u32 {
     receiver.await.unwrap()
 }
 
-// C23
 #[test]
 fn each_of_three_calls_is_woken_by_its_own() {
     let _limit = limit();
@@ -38,7 +37,6 @@ fn each_of_three_calls_is_woken_by_its_own() {
     }
 }
 
-// G23
 #[test]
 fn calls_of_runtimes_and_free_ones_nest_in_each_other() {
     each_runtime(|outer| {
@@ -74,7 +72,6 @@ fn a_guest_has_no_thread_of_its_own_to_pin_to() {
     });
 }
 
-// G24
 #[test]
 fn a_task_blocks_a_thousand_times() {
     let _limit = limit();
@@ -129,7 +126,6 @@ fn what_waits_outside_goes_on_after_a_nested_call() {
     });
 }
 
-// G23
 #[test]
 fn a_panic_inside_leaves_everything_as_it_was() {
     each_runtime(|runtime| {

@@ -13,7 +13,6 @@ use support::{LIMIT, each_runtime, limit, runtime, tells_drop, waits};
 use windlass_executor::{block_on, spawn, spawn_local, try_spawn, yield_now};
 use windlass_reactor::time::sleep;
 
-// H10
 #[test]
 fn runtime_handle_task_and_waker_go_in_any_order() {
     let orders = [
@@ -47,7 +46,6 @@ fn runtime_handle_task_and_waker_go_in_any_order() {
     }
 }
 
-// C14
 #[test]
 fn wakers_that_outlive_the_runtime_are_harmless() {
     each_runtime(|runtime| {
@@ -100,7 +98,6 @@ fn at_the_end_of_this_thread(body: impl Fn() + 'static) {
     LAST_WILL.with_borrow_mut(|wills| wills.push(Will(Box::new(body))));
 }
 
-// C14
 #[test]
 fn wakers_are_woken_in_destructors_of_thread_locals() {
     each_runtime(|runtime| {
@@ -125,7 +122,6 @@ fn wakers_are_woken_in_destructors_of_thread_locals() {
     });
 }
 
-// C14
 #[test]
 fn a_thread_that_is_ending_blocks_and_spawns_as_ever() {
     let _limit = limit();

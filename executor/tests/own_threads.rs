@@ -111,7 +111,7 @@ fn dropping_waits_for_jobs_that_have_started_and_cancels_the_others() {
     }
 }
 
-// H3: tasks are dropped before jobs are waited for.
+// Tasks are dropped before jobs are waited for.
 #[test]
 fn a_job_that_waits_for_a_task_ends_with_it() {
     each_runtime(|runtime| {
@@ -131,7 +131,6 @@ fn a_job_that_waits_for_a_task_ends_with_it() {
     });
 }
 
-// H6
 #[test]
 fn a_stuck_job_is_left_to_itself_when_the_time_is_over() {
     let _limit = limit();
@@ -172,7 +171,6 @@ fn with_a_stuck_worker(workers: usize) -> (Runtime, mpsc::Sender<()>) {
     (runtime, release)
 }
 
-// H6
 #[test]
 fn a_stuck_worker_is_left_to_itself_and_cleans_up_when_it_is_free() {
     let _limit = limit();

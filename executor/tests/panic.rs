@@ -12,7 +12,6 @@ use std::thread;
 use support::{LIMIT, PanicsWhenDropped, each_runtime, limit, panic_quietly, runtime, wait_until};
 use windlass_executor::{JoinHandle, block_on, spawn, spawn_local, yield_now};
 
-// G29
 #[test]
 fn only_the_joiner_sees_a_panic() {
     each_runtime(|runtime| {
@@ -34,7 +33,6 @@ fn only_the_joiner_sees_a_panic() {
     });
 }
 
-// G5
 #[test]
 fn destructors_that_panic_are_contained() {
     each_runtime(|runtime| {
@@ -60,7 +58,6 @@ fn destructors_that_panic_are_contained() {
     });
 }
 
-// G5
 #[test]
 fn destructors_that_panic_at_shutdown_do_not_keep_the_others() {
     each_runtime(|runtime| {

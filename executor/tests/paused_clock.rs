@@ -25,7 +25,6 @@ fn each_paused(test: impl Fn(&Runtime)) {
     }
 }
 
-// D19
 #[test]
 fn tasks_sleep_for_hours_in_no_time_and_in_the_same_order_always() {
     each_paused(|runtime| {

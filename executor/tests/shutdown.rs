@@ -36,7 +36,6 @@ fn what_was_queued_and_what_was_never_run_is_dropped() {
     });
 }
 
-// G35
 #[test]
 fn what_is_spawned_during_the_end_is_run_or_cancelled() {
     each_runtime(|runtime| {
@@ -111,7 +110,6 @@ fn futures_that_spawn_when_they_are_dropped_do_not_hold_up_the_end() {
     });
 }
 
-// H1
 #[test]
 fn timers_and_wakes_in_the_middle_of_the_end_do_not_stop_it() {
     let _limit = limit();

@@ -51,7 +51,6 @@ fn each_of_several_runtimes_hears_of_each_arrival() {
     });
 }
 
-// I9
 #[test]
 fn a_signal_outlives_the_runtime_that_it_was_awaited_in() {
     alone(|| {

@@ -84,7 +84,6 @@ fn line() -> u32 {
     std::panic::Location::caller().line()
 }
 
-// G15, G20
 #[test]
 fn what_waits_behind_a_blocked_task_runs_elsewhere() {
     let _limit = limit();
@@ -108,7 +107,6 @@ fn what_waits_behind_a_blocked_task_runs_elsewhere() {
     }
 }
 
-// G20
 #[test]
 fn sockets_and_timers_of_a_blocked_worker_are_served() {
     each_backend(|backend| {

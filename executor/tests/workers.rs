@@ -135,7 +135,6 @@ fn wakes_from_many_foreign_threads_arrive() {
     }
 }
 
-// G31
 #[test]
 fn no_task_is_polled_by_two_at_once() {
     let _limit = limit();
@@ -304,7 +303,6 @@ fn workers_go_on_between_two_calls() {
     wait_until(|| left.is_finished());
 }
 
-// G18
 #[test]
 fn timers_are_served_while_tasks_are_always_ready() {
     each_runtime(|runtime| {

@@ -232,7 +232,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
 
-    /// E5: without `accept4`, the flags are there all the same.
+    /// Without `accept4`, the flags are there all the same.
     #[test]
     fn accepts_without_accept4() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -66,7 +66,7 @@ fn a_cancelled_accept_takes_no_connection() {
     });
 }
 
-/// E2: whether the system passes a dead connection on or over, accepting goes on.
+/// Whether the system passes a dead connection on or over, accepting goes on.
 #[test]
 fn connections_reset_before_they_are_accepted_do_no_harm() {
     run(async {
@@ -122,7 +122,7 @@ fn poll_accept_wakes_the_latest() {
     });
 }
 
-/// E13: a listener and a stream that block are taken, and don't.
+/// A listener and a stream that block are taken, and don't.
 #[test]
 fn sockets_of_the_standard_library_are_taken() {
     run(async {
@@ -170,7 +170,7 @@ fn thousands_of_connections_leave_nothing() {
     });
 }
 
-/// E1, in a process of its own, since the limit is the process's.
+/// In a process of its own, since the limit is the process's.
 #[test]
 fn a_shortage_of_descriptors_is_told_once_and_waited_out() {
     if !common::is_child() {
@@ -232,7 +232,7 @@ fn a_shortage_of_descriptors_is_told_once_and_waited_out() {
     });
 }
 
-/// E1: pauses are as long as they were said to be, and whoever wants to know is told once.
+/// Pauses are as long as they were said to be, and whoever wants to know is told once.
 #[test]
 fn a_shortage_is_waited_out_as_told() {
     if !common::is_child() {

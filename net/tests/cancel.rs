@@ -78,7 +78,7 @@ fn cancelling_one_of_several_waits_leaves_the_others() {
     });
 }
 
-/// F13: reading all and writing all can go on after they were interrupted.
+/// Reading all and writing all can go on after they were interrupted.
 #[test]
 fn reading_and_writing_all_go_on_where_they_were() {
     run(async {

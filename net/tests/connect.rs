@@ -12,7 +12,7 @@ async fn refusing() -> SocketAddr {
     listen().await.local_addr().unwrap()
 }
 
-/// E6, E11: the system's own error, wherever the system tells it.
+/// The system's own error, wherever the system tells it.
 #[test]
 fn a_refusal_keeps_its_cause() {
     run(async {
@@ -99,7 +99,7 @@ fn names_are_connected_to() {
     });
 }
 
-/// E30: the zone of a link-local address is not lost on the way to the system.
+/// The zone of a link-local address is not lost on the way to the system.
 #[test]
 fn the_zone_of_an_address_is_kept() {
     run(async {
@@ -122,7 +122,7 @@ fn a_port_in_use_is_named() {
     });
 }
 
-/// E12: of several addresses, the listener has the first that is free.
+/// Of several addresses, the listener has the first that is free.
 #[test]
 fn the_first_free_address_is_listened_on() {
     run(async {

@@ -25,7 +25,7 @@ async fn proxied() -> (TcpStream, (TcpStream, TcpStream), TcpStream) {
     (client, (a, b), server)
 }
 
-/// F2: the client ends its direction after the request; all of the answer is delivered.
+/// The client ends its direction after the request; all of the answer is delivered.
 #[test]
 fn a_direction_that_ends_first_does_not_cut_the_other() {
     run(async {
@@ -47,7 +47,7 @@ fn a_direction_that_ends_first_does_not_cut_the_other() {
     });
 }
 
-/// F1: whichever side ends first, with data pending in the other direction.
+/// Whichever side ends first, with data pending in the other direction.
 #[test]
 fn it_finishes_whichever_side_ends_first() {
     for client_is_first in [true, false] {
@@ -78,7 +78,7 @@ fn it_finishes_whichever_side_ends_first() {
     }
 }
 
-/// F3: both sides send all they can before they read, through a proxy that is full both ways.
+/// Both sides send all they can before they read, through a proxy that is full both ways.
 #[test]
 fn both_directions_at_full_speed_lose_nothing() {
     run(async {
@@ -150,7 +150,7 @@ fn a_limit_that_is_never_reached_changes_nothing() {
     });
 }
 
-/// F13: what has been read is not lost when the future is put aside and taken up again.
+/// What has been read is not lost when the future is put aside and taken up again.
 #[test]
 fn it_can_be_interrupted_and_go_on() {
     run(async {
@@ -199,7 +199,7 @@ fn a_blocked_writer_is_waited_for() {
     });
 }
 
-/// F3: a writer that gathers is flushed when the reader has nothing for the moment.
+/// A writer that gathers is flushed when the reader has nothing for the moment.
 #[cfg(feature = "futures-io")]
 #[test]
 fn a_gathering_writer_is_flushed_when_idle() {

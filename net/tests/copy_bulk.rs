@@ -77,7 +77,7 @@ fn pieces_of_any_length_arrive_in_order_both_ways() {
     }
 }
 
-/// F1, F2: whichever side ends first, the other direction goes on in bulk.
+/// Whichever side ends first, the other direction goes on in bulk.
 #[test]
 fn a_direction_goes_on_in_bulk_when_the_other_has_ended() {
     for client_is_first in [true, false] {
@@ -137,7 +137,7 @@ async fn stuck_in_bulk(
     bytes[..sent].into()
 }
 
-/// F10: what is in the pipe is handed back when copying is given up.
+/// What is in the pipe is handed back when copying is given up.
 #[test]
 fn what_was_read_and_not_written_is_handed_back() {
     run(async {
@@ -160,7 +160,7 @@ fn what_was_read_and_not_written_is_handed_back() {
     });
 }
 
-/// F13: put aside in bulk and taken up again, also without what was handed back.
+/// Put aside in bulk and taken up again, also without what was handed back.
 #[test]
 fn it_goes_on_after_an_interruption() {
     for hands_back in [false, true] {

@@ -17,7 +17,7 @@ fn is_needed_elsewhere(fault: &str) -> bool {
     !is_default && (fault.starts_with("fcntl") || fault.starts_with("pipe2"))
 }
 
-/// F10: whichever call is refused, for good or once, with bytes in the pipe or without.
+/// Whichever call is refused, for good or once, with bytes in the pipe or without.
 #[test]
 fn what_is_refused_is_done_through_a_buffer() {
     if !common::is_child() {
@@ -49,7 +49,7 @@ fn what_is_refused_is_done_through_a_buffer() {
     });
 }
 
-/// E19: splice(2) can't leave the signal out, so it isn't used where somebody would hear of it.
+/// `splice(2)` can't leave the signal out, so it isn't used where somebody would hear of it.
 #[test]
 fn no_signal_is_raised_where_one_would_be_heard() {
     if !common::is_child() {

@@ -149,7 +149,7 @@ fn it_connects_from_the_address_it_is_told() {
         let error = of_other_family.connect(address).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AddrNotAvailable);
 
-        // E12: an address that can't be had is told.
+        // An address that can't be had is told.
         let taken = Connector::new().local_address(address);
         let error = taken.connect(address).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AddrInUse);

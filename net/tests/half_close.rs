@@ -39,7 +39,7 @@ fn the_end_is_told_again() {
     });
 }
 
-/// A9: a writer whose peer has ended its own direction, and doesn't read, waits for room.
+/// A writer whose peer has ended its own direction, and doesn't read, waits for room.
 #[test]
 fn a_half_closed_peer_that_does_not_read_is_waited_for() {
     run(async {
@@ -94,7 +94,7 @@ fn a_reset_is_told_to_a_waiting_reader() {
         let mut space = [0; 8];
         let (read, ()) = join(server.read(&mut space), resetting).await;
         assert_eq!(read.unwrap_err().kind(), ErrorKind::ConnectionReset);
-        // E29: an answer or an error, but neither a hang nor a panic.
+        // An answer or an error, but neither a hang nor a panic.
         let _ = (server.peer_addr(), server.local_addr());
     });
 }
@@ -117,7 +117,7 @@ fn a_reset_is_told_to_a_waiting_writer() {
     });
 }
 
-/// E20: after a reset there is nothing to shut down, which is no error.
+/// After a reset there is nothing to shut down, which is no error.
 #[test]
 fn shutting_down_after_a_reset_succeeds() {
     run(async {
@@ -131,7 +131,7 @@ fn shutting_down_after_a_reset_succeeds() {
     });
 }
 
-/// E19: writing to a peer that is gone is an error by every way, and no signal.
+/// Writing to a peer that is gone is an error by every way, and no signal.
 #[test]
 fn no_write_raises_a_signal() {
     const BROKEN_PIPE: SignalKind = SignalKind::from_raw(13);

@@ -175,7 +175,7 @@ fn accepted_streams_inherit_what_was_set_before() {
     });
 }
 
-/// E12: that an address is taken is told by `bind`, and not forgotten until `connect`.
+/// That an address is taken is told by `bind`, and not forgotten until `connect`.
 #[test]
 fn a_socket_that_cannot_be_bound_says_so() {
     run(async {
@@ -202,7 +202,7 @@ fn a_socket_connects_from_the_address_it_is_bound_to() {
     });
 }
 
-/// E30: with and without IPv4 on an IPv6 socket, as it was told.
+/// With and without IPv4 on an IPv6 socket, as it was told.
 #[test]
 fn an_ipv6_listener_takes_ipv4_if_told_so() {
     if !has_v6() {

@@ -98,7 +98,7 @@ fn trying_never_waits() {
     });
 }
 
-/// A11: a writer that waits hears that the reader is gone.
+/// A writer that waits hears that the reader is gone.
 #[test]
 fn a_writer_that_waits_is_told_that_nobody_reads() {
     run(async {
@@ -113,7 +113,7 @@ fn a_writer_that_waits_is_told_that_nobody_reads() {
     });
 }
 
-/// E19: there is no signal, also where the program has it do something.
+/// There is no signal, also where the program has it do something.
 #[test]
 fn nobody_reading_is_an_error_and_no_signal() {
     run(async {
@@ -150,7 +150,7 @@ fn a_closed_writer_ends_the_reader_and_takes_no_more() {
     });
 }
 
-/// F13: a read or write that is given up has done nothing, or says how far it came.
+/// A read or write that is given up has done nothing, or says how far it came.
 #[test]
 fn what_is_given_up_loses_nothing() {
     run(async {
@@ -224,7 +224,7 @@ fn only_the_right_end_of_a_pipe_is_taken() {
         "{refused}"
     );
 
-    // E13: what may block is told not to.
+    // What may block is told not to.
     let reader = PipeReader::try_from(read_end).unwrap();
     let flags = rustix::fs::fcntl_getfl(reader.as_fd()).unwrap();
     assert!(flags.contains(OFlags::NONBLOCK));

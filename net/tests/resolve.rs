@@ -52,7 +52,7 @@ impl Wake for EndTurn {
     }
 }
 
-/// D19: the thread that looks a name up is not seen by the clock.
+/// The thread that looks a name up is not seen by the clock.
 #[test]
 fn a_paused_clock_stands_while_a_name_is_looked_up() {
     let hour = Duration::from_secs(3600);
@@ -83,7 +83,7 @@ fn a_paused_clock_stands_while_a_name_is_looked_up() {
     }
 }
 
-/// E30: the zone of an address may be given by its name, which the system knows.
+/// The zone of an address may be given by its name, which the system knows.
 #[test]
 fn a_zone_may_be_named() {
     let Ok(found) = run(lookup_host("[fe80::1%lo]:9")) else {

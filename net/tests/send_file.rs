@@ -92,7 +92,7 @@ fn a_part_of_a_file_arrives() {
     });
 }
 
-/// F8: places that 32 bits can't count.
+/// Places that 32 bits can't count.
 #[test]
 fn a_place_far_in_a_file_is_found() {
     each_way(async |way| {
@@ -108,7 +108,7 @@ fn a_place_far_in_a_file_is_found() {
     });
 }
 
-/// F13: given up whenever it waits, and taken up again where the range says.
+/// Given up whenever it waits, and taken up again where the range says.
 #[test]
 fn it_goes_on_where_it_was_interrupted() {
     each_way(async |way| {
@@ -137,7 +137,7 @@ fn it_goes_on_where_it_was_interrupted() {
     });
 }
 
-/// F9: a file that is shorter than was said is told, once, and does not spin.
+/// A file that is shorter than was said is told, once, and does not spin.
 #[test]
 fn a_file_that_ends_early_is_told() {
     each_way(async |way| {
@@ -226,7 +226,7 @@ fn odd_ranges_harm_nobody() {
     });
 }
 
-/// E19: a peer that is gone is an error and no signal.
+/// A peer that is gone is an error and no signal.
 #[test]
 fn a_peer_that_is_gone_is_an_error_and_no_signal() {
     each_way(async |way| {

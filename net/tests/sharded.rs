@@ -49,7 +49,7 @@ fn counts(listeners: Vec<TcpListener>, total: usize, connect: impl FnOnce()) -> 
         .collect()
 }
 
-/// E23. The share of each is a matter of chance, with a deviation of half a percent: ten percent is
+/// The share of each is a matter of chance, with a deviation of half a percent: ten percent is
 /// 20 deviations.
 #[test]
 fn each_of_two_listeners_gets_about_half() {

@@ -46,7 +46,7 @@ async fn expect(stream: &TcpStream, bytes: &[u8]) {
     assert_eq!(&space[..count], bytes);
 }
 
-/// A4: data, a short read, and again.
+/// Data, a short read, and again.
 #[test]
 fn data_after_a_short_read_wakes() {
     on_both(&async |stream, peer| {
@@ -68,7 +68,7 @@ fn a_wait_after_a_short_read_ends_with_the_next_data() {
     });
 }
 
-/// A25: the end comes right behind the data, before they are read.
+/// The end comes right behind the data, before they are read.
 #[test]
 fn the_end_right_after_data_is_seen() {
     for length in [5, 64] {
@@ -180,7 +180,7 @@ fn only_sockets_that_nobody_else_has_seen_count_as_drained() {
     });
 }
 
-/// A8: peeking takes nothing, so that it never makes the stream count as drained.
+/// Peeking takes nothing, so that it never makes the stream count as drained.
 #[test]
 fn peeking_leaves_all_there() {
     on_both(&async |stream, peer| {
@@ -287,7 +287,7 @@ fn trying_and_waiting_go_together() {
     });
 }
 
-/// A8: an operation of one's own counts.
+/// An operation of one's own counts.
 #[test]
 fn an_operation_of_ones_own_counts() {
     on_both(&async |stream, peer| {
@@ -346,7 +346,7 @@ fn vectored_writes_come_in_order() {
         ];
         assert_eq!(client.write_vectored(&parts).await.unwrap(), 6);
         expect(&server, b"onetwo").await;
-        // F8: more than one call may take is no error.
+        // More than one call may take is no error.
         let many = (0..3000).map(|_| IoSlice::new(b"x")).collect::<Vec<_>>();
         let count = client.write_vectored(&many).await.unwrap();
         assert!((1..=3000).contains(&count));

@@ -37,7 +37,7 @@ fn borrowed_halves_work_at_once_and_shut_nothing_down() {
     });
 }
 
-/// E27: the owned half that writes ends its direction, and only that.
+/// The owned half that writes ends its direction, and only that.
 #[test]
 fn dropping_the_writing_half_ends_its_direction() {
     run(async {
@@ -53,7 +53,7 @@ fn dropping_the_writing_half_ends_its_direction() {
     });
 }
 
-/// E27: dropping the half that reads ends nothing.
+/// Dropping the half that reads ends nothing.
 #[test]
 fn dropping_the_reading_half_ends_nothing() {
     run(async {
@@ -66,7 +66,7 @@ fn dropping_the_reading_half_ends_nothing() {
     });
 }
 
-/// E27: a half that is forgotten ends nothing, until the other one is gone, too.
+/// A half that is forgotten ends nothing, until the other one is gone, too.
 #[test]
 fn forgetting_the_writing_half_ends_nothing() {
     run(async {
@@ -79,7 +79,7 @@ fn forgetting_the_writing_half_ends_nothing() {
     });
 }
 
-/// E27: a stream that is whole again ends nothing when it was put together.
+/// A stream that is whole again ends nothing when it was put together.
 #[test]
 fn reuniting_ends_nothing() {
     run(async {
@@ -95,7 +95,7 @@ fn reuniting_ends_nothing() {
     });
 }
 
-/// F6: halves of different streams stay what they are, and are given back.
+/// Halves of different streams stay what they are, and are given back.
 #[test]
 fn halves_of_different_streams_are_given_back() {
     run(async {
@@ -143,7 +143,7 @@ fn halves_live_on_different_threads() {
     });
 }
 
-/// E28: closing by the traits of futures-io ends the direction, for the whole and for halves.
+/// Closing by the traits of futures-io ends the direction, for the whole and for halves.
 #[cfg(feature = "futures-io")]
 #[test]
 fn closing_by_futures_io_ends_the_direction() {

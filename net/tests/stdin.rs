@@ -131,7 +131,7 @@ async fn read_line(input: &mut Stdin) -> Vec<u8> {
     line
 }
 
-/// H6: neither a read that waits, nor one that was given up, keeps the process from ending.
+/// Neither a read that waits, nor one that was given up, keeps the process from ending.
 #[test]
 fn a_read_that_waits_keeps_nothing_from_ending() {
     if is_child() {
@@ -151,7 +151,7 @@ fn a_read_that_waits_keeps_nothing_from_ending() {
     assert!(began.elapsed() < LIMIT / 3);
 }
 
-/// F13: reads are given up all the time, and no byte is lost or doubled.
+/// Reads are given up all the time, and no byte is lost or doubled.
 #[test]
 fn reads_that_are_given_up_lose_nothing() {
     const LENGTH: usize = 200_000;
@@ -194,7 +194,7 @@ fn reads_that_are_given_up_lose_nothing() {
     running.succeeds();
 }
 
-/// B16: what can't be waited for is read as well.
+/// What can't be waited for is read as well.
 #[test]
 fn files_and_devices_are_read_to_their_end() {
     if is_child() {
@@ -268,7 +268,7 @@ fn a_terminal_goes_on_after_an_end() {
     running.succeeds();
 }
 
-/// E26: what is ready need not be there for the read, as when another process takes it: nothing
+/// What is ready need not be there for the read, as when another process takes it: nothing
 /// blocks but the thread, and the process can end. Here a terminal says that it is ready at the
 /// first byte, and has a read wait for two.
 #[test]
@@ -352,7 +352,7 @@ fn nothing_at_all_is_an_end() {
     Running::start(&mut closed).succeeds();
 }
 
-/// E19, H6: a reader that is gone is an error and no signal; one that doesn't read keeps nothing
+/// A reader that is gone is an error and no signal; one that doesn't read keeps nothing
 /// from ending.
 #[test]
 fn output_that_nobody_reads_is_an_error_or_waits() {

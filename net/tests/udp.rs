@@ -54,7 +54,7 @@ fn a_connected_socket_hears_of_its_peer_only() {
     });
 }
 
-/// E17: what doesn't fit is told to be lost, and what comes next is whole.
+/// What doesn't fit is told to be lost, and what comes next is whole.
 #[test]
 fn truncation_is_told() {
     run(async {
@@ -116,7 +116,7 @@ fn small_datagrams_that_came_together_are_all_received() {
     });
 }
 
-/// E14: that nobody is there is told once, to whoever waits, and the socket goes on.
+/// That nobody is there is told once, to whoever waits, and the socket goes on.
 #[test]
 fn a_refusal_is_told_once() {
     run(async {
@@ -163,7 +163,7 @@ fn a_refusal_is_told_to_who_sends() {
     });
 }
 
-/// E14: a server that answers somebody who is gone hears nothing of it.
+/// A server that answers somebody who is gone hears nothing of it.
 #[test]
 fn a_server_outlives_its_clients() {
     run(async {
@@ -182,7 +182,7 @@ fn a_server_outlives_its_clients() {
     });
 }
 
-/// E12: that an address is taken is told, with the address.
+/// That an address is taken is told, with the address.
 #[test]
 fn an_address_that_is_taken_is_told() {
     run(async {
@@ -240,7 +240,7 @@ fn what_is_too_long_is_refused_and_the_socket_goes_on() {
     });
 }
 
-/// E13: a socket of std doesn't hold up the thread.
+/// A socket of std doesn't hold up the thread.
 #[test]
 fn sockets_of_std_are_taken_and_given_back() {
     run(async {
@@ -303,7 +303,7 @@ fn a_wait_given_up_loses_nothing() {
     });
 }
 
-/// B31: readable and writable at once, and whoever is woken first drops the socket.
+/// Readable and writable at once, and whoever is woken first drops the socket.
 #[test]
 fn a_socket_may_go_while_it_is_ready() {
     run(async {

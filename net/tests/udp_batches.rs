@@ -62,7 +62,7 @@ fn batches_come_in_order_and_truncation_is_told_of_each() {
     });
 }
 
-/// E16: what went before a datagram that can't go is counted, and the rest isn't given up.
+/// What went before a datagram that can't go is counted, and the rest isn't given up.
 #[test]
 fn a_batch_goes_as_far_as_it_can() {
     run(async {
@@ -83,7 +83,7 @@ fn a_batch_goes_as_far_as_it_can() {
     });
 }
 
-/// E14: a refusal is told once for batches, too.
+/// A refusal is told once for batches, too.
 #[test]
 fn a_refusal_is_told_once_for_batches() {
     run(async {

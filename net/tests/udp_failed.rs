@@ -11,7 +11,7 @@ use std::pin::pin;
 use windlass_net::UdpSocket;
 use windlass_reactor::time::timeout;
 
-/// E14: what failed is kept with whom it was for, and a socket that serves many goes on.
+/// What failed is kept with whom it was for, and a socket that serves many goes on.
 #[test]
 fn what_failed_is_kept_and_the_socket_goes_on() {
     run(async {
@@ -48,7 +48,7 @@ fn what_failed_is_kept_and_the_socket_goes_on() {
     });
 }
 
-/// E14: failures that nobody takes don't make waits end for nothing, where an error that is not read
+/// Failures that nobody takes don't make waits end for nothing, where an error that is not read
 /// is reported over and over.
 #[test]
 fn what_is_not_taken_does_not_spin() {

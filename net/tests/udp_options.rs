@@ -44,7 +44,7 @@ fn options_are_set_and_told() {
     });
 }
 
-/// E30: with and without IPv4 on an IPv6 socket, as it was told.
+/// With and without IPv4 on an IPv6 socket, as it was told.
 #[test]
 fn an_ipv6_socket_takes_ipv4_if_told_so() {
     if !has_v6() {

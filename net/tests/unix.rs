@@ -111,7 +111,7 @@ fn a_short_read_before_a_descriptor_leaves_the_rest_to_be_read() {
     });
 }
 
-/// E18: names come back as they were given.
+/// Names come back as they were given.
 #[test]
 fn names_are_told_as_they_are() {
     run(async {
@@ -143,7 +143,7 @@ fn names_are_told_as_they_are() {
     });
 }
 
-/// E18: the longest there is, and one that fills all the room, as another program may choose it.
+/// The longest there is, and one that fills all the room, as another program may choose it.
 #[test]
 fn long_names_do_no_harm() {
     run(async {
@@ -189,7 +189,7 @@ fn long_names_do_no_harm() {
     });
 }
 
-/// E18: abstract names have zeroes in them, and end where they end.
+/// Abstract names have zeroes in them, and end where they end.
 #[cfg(target_os = "linux")]
 #[test]
 fn abstract_names_have_any_bytes() {
@@ -275,7 +275,7 @@ fn the_file_stays_unless_asked_for() {
     });
 }
 
-/// E10: while the queue is full, connecting waits; it neither fails nor hangs for ever.
+/// While the queue is full, connecting waits; it neither fails nor hangs for ever.
 #[test]
 fn connecting_waits_while_the_queue_is_full() {
     run(async {
@@ -334,7 +334,7 @@ fn a_listener_accepts_as_tcp_does() {
     });
 }
 
-/// E1: a shortage of descriptors is told once, and waited out.
+/// A shortage of descriptors is told once, and waited out.
 #[test]
 fn a_shortage_of_descriptors_is_told_once() {
     if !common::is_child() {
@@ -369,7 +369,7 @@ fn leave_descriptors(count: u64) -> rustix::process::Rlimit {
     old
 }
 
-/// E27: the owned half that writes ends its direction, unless it is forgotten or reunited.
+/// The owned half that writes ends its direction, unless it is forgotten or reunited.
 #[test]
 fn halves_end_what_they_should() {
     run(async {
@@ -468,7 +468,7 @@ fn the_traits_of_futures_work() {
     });
 }
 
-/// E13: sockets of the standard library that block are taken, and don't.
+/// Sockets of the standard library that block are taken, and don't.
 #[test]
 fn sockets_of_the_standard_library_are_taken() {
     run(async {
@@ -506,7 +506,7 @@ fn the_peer_is_known() {
     });
 }
 
-/// E5, I7: programs that are started get none of them.
+/// Programs that are started get none of them.
 #[test]
 fn all_sockets_are_closed_on_exec() {
     run(async {
@@ -536,7 +536,7 @@ fn all_sockets_are_closed_on_exec() {
     });
 }
 
-/// E19, E29: a peer that is gone is an error or the end, and no signal.
+/// A peer that is gone is an error or the end, and no signal.
 #[test]
 fn a_peer_that_is_gone_raises_no_signal() {
     if !common::is_child() {

@@ -177,7 +177,7 @@ fn the_streams_and_their_halves_are_copied() {
     });
 }
 
-/// F10: what was read and not written is handed back, in bulk, in any pairing.
+/// What was read and not written is handed back, in bulk, in any pairing.
 #[test]
 fn a_copy_that_is_given_up_loses_nothing() {
     for (from_is_unix, to_is_unix) in PAIRINGS {

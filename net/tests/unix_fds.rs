@@ -36,7 +36,7 @@ fn assert_reads_from(fd: OwnedFd, writer: &mut impl Write) {
     assert_eq!(&byte, b"!");
 }
 
-/// E22: on sockets of all kinds, what comes is what was sent, and is closed on exec.
+/// On sockets of all kinds, what comes is what was sent, and is closed on exec.
 #[test]
 fn descriptors_arrive_on_all_kinds_of_sockets() {
     run(async {
@@ -70,7 +70,7 @@ fn descriptors_arrive_on_all_kinds_of_sockets() {
     });
 }
 
-/// E22: more than there is room for: told, and none of them is left open; the first ones arrive.
+/// More than there is room for: told, and none of them is left open; the first ones arrive.
 #[test]
 fn what_there_is_no_room_for_is_closed() {
     alone("what_there_is_no_room_for_is_closed", async || {
@@ -228,7 +228,7 @@ fn cancelled_futures_pass_nothing() {
     });
 }
 
-/// I8: what is lent to be sent is still ours afterwards.
+/// What is lent to be sent is still ours afterwards.
 #[test]
 fn what_was_sent_stays_open_here() {
     run(async {

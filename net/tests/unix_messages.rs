@@ -55,7 +55,7 @@ fn datagrams_are_answered() {
     });
 }
 
-/// E17: what didn't fit is told, of datagrams and of records.
+/// What didn't fit is told, of datagrams and of records.
 #[test]
 fn truncation_is_told() {
     run(async {
@@ -294,7 +294,7 @@ fn cancelled_futures_lose_nothing() {
     });
 }
 
-/// E13: a socket of the standard library that blocks is taken, and doesn't; its file is kept.
+/// A socket of the standard library that blocks is taken, and doesn't; its file is kept.
 #[test]
 fn sockets_of_the_standard_library_are_taken() {
     run(async {
@@ -314,7 +314,7 @@ fn sockets_of_the_standard_library_are_taken() {
     });
 }
 
-/// B25: names that can't be had leave no socket behind.
+/// Names that can't be had leave no socket behind.
 #[test]
 fn failures_leave_no_descriptor() {
     if !common::is_child() {

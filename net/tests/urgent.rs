@@ -14,7 +14,7 @@ fn features() -> windlass_reactor::Features {
     windlass_reactor::Poller::new().unwrap().features()
 }
 
-/// A14: whoever waits for urgent data gets them, whatever is unread before them.
+/// Whoever waits for urgent data gets them, whatever is unread before them.
 #[test]
 fn the_urgent_byte_overtakes() {
     if !features().priority {

@@ -336,7 +336,6 @@ mod tests {
         });
     }
 
-    // G24
     #[test]
     fn who_polls_again_and_again_is_let_through() {
         Budget::of(3).scope(|| {

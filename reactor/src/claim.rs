@@ -213,7 +213,6 @@ mod loom_models {
         builder.check(model);
     }
 
-    // C19, G20
     #[test]
     fn what_another_thread_takes_reaches_the_task_of_an_owner_that_falls_asleep() {
         check(|| {

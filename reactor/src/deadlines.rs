@@ -297,7 +297,7 @@ mod loom_models {
         });
     }
 
-    // D10: of a timer that fires and is taken out or moved at the same time, one of the two has the
+    // Of a timer that fires and is taken out or moved at the same time, one of the two has the
     // waker; its neighbour stays.
     #[test]
     fn loom_a_timer_is_fired_or_taken_out_once() {

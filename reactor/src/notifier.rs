@@ -361,7 +361,6 @@ mod loom_models {
         }
     }
 
-    // C6, C7
     #[test]
     fn no_notification_is_lost_and_each_visit_costs_one_write() {
         check(|| {

@@ -290,7 +290,7 @@ mod tests {
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
-        // Few deadlines, so that many are equal; and the two ends, which must be ordinary (D12).
+        // Few deadlines, so that many are equal; and the two ends, which must be ordinary.
         // A sleep that never ends is given to no timers.
         let deadline = prop_oneof![0..20_u64, Just(0), Just(u64::MAX - 1), Just(u64::MAX - 2)];
         let step = prop_oneof![

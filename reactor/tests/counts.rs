@@ -297,7 +297,6 @@ fn a_turn_with_nothing_to_do_is_one_call() {
     );
 }
 
-// C21
 #[test]
 fn a_notification_of_a_reactor_that_is_awake_is_no_call() {
     let child = || {
@@ -318,7 +317,6 @@ fn a_notification_of_a_reactor_that_is_awake_is_no_call() {
     );
 }
 
-// C21
 #[test]
 fn any_number_of_notifications_are_one_write_a_wait() {
     const TURNS: usize = 20;

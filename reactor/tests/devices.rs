@@ -45,7 +45,7 @@ async fn read_to_hang_up(master: &Async<File>) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A6: a hang-up is not the end while there is more to read.
+/// A hang-up is not the end while there is more to read.
 #[test]
 fn all_that_was_printed_is_read_before_the_hang_up() {
     each_reactor(|mut reactor| {

@@ -318,7 +318,6 @@ fn a_limit_that_is_lowered_is_kept() {
     drop(poller);
 }
 
-// B18, B20
 #[test]
 fn what_was_closed_without_removal_is_said_once_and_taken_out() {
     let name = "what_was_closed_without_removal_is_said_once_and_taken_out";
@@ -342,7 +341,7 @@ fn what_was_closed_without_removal_is_said_once_and_taken_out() {
     drop(poller);
 }
 
-// B20: the entry of the file before is replaced, though the bits are the same.
+// The entry of the file before is replaced, though the bits are the same.
 #[test]
 fn a_number_that_is_used_again_reports_its_new_file() {
     let name = "a_number_that_is_used_again_reports_its_new_file";

@@ -88,7 +88,7 @@ fn one_call_makes_the_changes_of_a_descriptor() {
     expect_changes(counted(|| poller.remove(fd).unwrap()), 1, 0, 2);
 }
 
-// Where there are no receipts, each change is a call, which can't take an event away (A17).
+// Where there are no receipts, each change is a call, which can't take an event away.
 #[test]
 fn without_receipts_changes_go_one_by_one() {
     let variants = ["noreceipt", "netbsd,nouser,noreceipt"];
@@ -194,7 +194,7 @@ fn small_batches_keep_one_shot() {
     poller.remove(ours.as_fd()).unwrap();
 }
 
-// A10: our own end shows in the filter for writing, and is none of reading.
+// Our own end shows in the filter for writing, and is none of reading.
 #[test]
 fn our_own_shutdown_closes_the_write_half_only() {
     if !is_emulated("our_own_shutdown_closes_the_write_half_only", &SYSTEMS) {
@@ -241,7 +241,7 @@ fn the_end_of_both_halves_is_told_by_either_filter() {
     }
 }
 
-// B14: a pipe that nobody reads is refused by one system, and accepted with an error by another.
+// A pipe that nobody reads is refused by one system, and accepted with an error by another.
 #[test]
 fn a_pipe_without_a_reader_is_reported_as_at_its_end() {
     let variants = ["freebsd", "netbsd", "epipe", "netbsd,noreceipt"];
@@ -334,7 +334,7 @@ fn a_notification_is_one_trigger_a_wait() {
     assert_eq!(asked.triggers, 1);
 }
 
-// B16: what can't be watched is a typed error, and leaves nothing.
+// What can't be watched is a typed error, and leaves nothing.
 #[test]
 fn a_device_that_is_refused_is_a_typed_error() {
     if !is_emulated("a_device_that_is_refused_is_a_typed_error", &SYSTEMS) {

@@ -29,7 +29,6 @@ fn each_paused(test: impl Fn(&mut Reactor)) {
     }
 }
 
-// D19
 #[test]
 fn sleeps_of_hours_end_at_once_in_order_and_on_time() {
     each_paused(|reactor| {

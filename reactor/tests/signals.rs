@@ -14,7 +14,6 @@ use windlass_reactor::signal::{Signal, SignalKind, ctrl_c};
 /// Signals are the process's: one test at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-// I3
 #[test]
 fn every_listener_hears_of_each_arrival() {
     let _alone = ONE_AT_A_TIME.lock();

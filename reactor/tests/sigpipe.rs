@@ -66,7 +66,6 @@ fn broken_pipe() -> OwnedFd {
     write_end
 }
 
-// E19
 #[test]
 fn a_write_that_nobody_reads_is_an_error_and_no_more() {
     let name = "a_write_that_nobody_reads_is_an_error_and_no_more";

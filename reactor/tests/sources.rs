@@ -39,7 +39,7 @@ fn nothing_is_registered_until_an_operation_has_to_wait() {
     });
 }
 
-// A1, A8: whatever operations have said WouldBlock, the next data wake.
+// Whatever operations have said WouldBlock, the next data wake.
 #[test]
 fn operations_outside_of_a_wait_do_not_lose_data() {
     each_reactor(|mut reactor| {
@@ -60,7 +60,7 @@ fn operations_outside_of_a_wait_do_not_lose_data() {
     });
 }
 
-// A4: what an operation left behind is not forgotten where edges are not the kernel's.
+// What an operation left behind is not forgotten where edges are not the kernel's.
 #[test]
 fn a_short_read_that_says_it_took_all_is_followed_by_an_event() {
     each_reactor(|mut reactor| {
@@ -77,7 +77,7 @@ fn a_short_read_that_says_it_took_all_is_followed_by_an_event() {
     });
 }
 
-// A18: far more waiters than any list has room for in place.
+// Far more waiters than any list has room for in place.
 #[test]
 fn any_number_of_tasks_may_wait_for_one_source() {
     each_reactor(|mut reactor| {
@@ -91,7 +91,6 @@ fn any_number_of_tasks_may_wait_for_one_source() {
     });
 }
 
-// A20
 #[test]
 fn the_latest_waker_of_a_wait_is_woken() {
     each_reactor(|mut reactor| {
@@ -160,7 +159,6 @@ fn dropping_the_source_drops_the_wakers_of_poll_methods() {
     });
 }
 
-// B9, B30
 #[test]
 fn a_source_may_be_dropped_by_another_thread_during_the_turn() {
     each_reactor(|mut reactor| {
@@ -189,7 +187,7 @@ fn a_source_may_be_dropped_by_another_thread_during_the_turn() {
     });
 }
 
-// A3, A9: a writer that waits is not kept busy by a peer that has shut down.
+// A writer that waits is not kept busy by a peer that has shut down.
 #[test]
 fn a_half_closed_peer_does_not_keep_the_reactor_busy() {
     each_reactor(|mut reactor| {
@@ -217,7 +215,6 @@ fn a_half_closed_peer_does_not_keep_the_reactor_busy() {
     });
 }
 
-// A11, A12
 #[test]
 fn a_reader_that_goes_away_wakes_the_writer() {
     each_reactor(|mut reactor| {
@@ -249,7 +246,6 @@ fn what_cannot_be_waited_for_is_a_typed_error() {
     });
 }
 
-// A6, A7
 #[test]
 fn an_error_is_returned_and_the_wait_goes_on_after_it() {
     each_reactor(|mut reactor| {
@@ -345,7 +341,7 @@ fn the_fallback_thread_serves_any_executor() {
     assert!(silent);
 }
 
-// B34: one descriptor number can only be one source.
+// One descriptor number can only be one source.
 #[test]
 fn the_same_descriptor_twice_is_a_typed_error() {
     each_reactor(|reactor| {

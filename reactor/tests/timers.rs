@@ -21,7 +21,6 @@ use windlass_reactor::time::{
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-// D18, D2
 #[test]
 fn a_sleep_is_never_early_and_late_within_reason() {
     each_reactor(|mut reactor| {
@@ -44,7 +43,6 @@ fn a_sleep_is_never_early_and_late_within_reason() {
     });
 }
 
-// D7
 #[test]
 fn what_is_due_is_over_at_once() {
     each_reactor(|mut reactor| {
@@ -108,7 +106,6 @@ fn a_sleep_is_not_late_by_the_slack_of_the_thread() {
     });
 }
 
-// D18
 #[test]
 fn no_sleep_is_early_wherever_it_was_moved() {
     each_reactor(|mut reactor| {
@@ -184,7 +181,6 @@ fn timers_that_were_moved_fire_at_their_new_deadlines() {
     });
 }
 
-// D10
 #[test]
 fn threads_may_set_move_and_drop_timers_while_they_fire() {
     const ROUNDS: u32 = 2_000;
@@ -227,7 +223,6 @@ fn threads_may_set_move_and_drop_timers_while_they_fire() {
     });
 }
 
-// D4
 #[test]
 fn a_deadline_that_is_too_far_away_is_never() {
     each_reactor(|mut reactor| {
@@ -266,7 +261,6 @@ fn a_deadline_that_is_too_far_away_is_never() {
     });
 }
 
-// D9
 #[test]
 fn a_reset_wakes_who_waits_whatever_the_end_was_before() {
     each_reactor(|mut reactor| {
@@ -291,7 +285,6 @@ fn a_reset_wakes_who_waits_whatever_the_end_was_before() {
     });
 }
 
-// D9, D11
 #[test]
 fn an_earlier_timer_ends_the_wait_of_another_thread() {
     each_reactor(|mut reactor| {
@@ -328,7 +321,6 @@ fn an_earlier_timer_ends_the_wait_of_another_thread() {
     });
 }
 
-// D13, D14
 #[test]
 fn a_timer_that_was_taken_out_wakes_nobody() {
     each_reactor(|mut reactor| {
@@ -346,7 +338,7 @@ fn a_timer_that_was_taken_out_wakes_nobody() {
     });
 }
 
-// D20: also when the reactor is not turned, because the future is always busy.
+// Also when the reactor is not turned, because the future is always busy.
 #[test]
 fn a_timeout_ends_a_future_that_is_always_busy() {
     each_reactor(|reactor| {
@@ -381,7 +373,6 @@ fn a_future_that_is_done_wins_over_the_clock() {
     });
 }
 
-// D21
 #[test]
 fn missed_ticks_are_dealt_with_as_the_policy_says() {
     each_reactor(|mut reactor| {

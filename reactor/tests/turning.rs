@@ -10,7 +10,6 @@ use std::time::Duration;
 use support::{CountingWaker, LONG, each_reactor, pair, poll_once, read};
 use windlass_reactor::time;
 
-// G20
 #[test]
 fn what_is_ready_and_due_is_taken_in_by_another_thread() {
     each_reactor(|reactor| {

@@ -88,7 +88,6 @@ fn panics(armed: &Arc<AtomicUsize>) -> Option<Box<dyn Fn() + Send + Sync>> {
     }))
 }
 
-// C12
 #[test]
 fn a_waker_that_panics_when_woken_does_not_keep_others_from_being_woken() {
     each_reactor(|mut reactor| {
@@ -168,7 +167,6 @@ fn a_poll_method_that_waits_already_clones_no_waker_and_the_latest_is_woken() {
     });
 }
 
-// C12
 #[test]
 fn a_waker_that_panics_when_cloned_or_dropped_leaves_the_source_usable() {
     each_reactor(|mut reactor| {
@@ -207,7 +205,6 @@ fn a_waker_that_panics_when_cloned_or_dropped_leaves_the_source_usable() {
     });
 }
 
-// C11
 #[test]
 fn wakers_may_call_back_when_cloned_woken_and_dropped() {
     each_reactor(|mut reactor| {
@@ -272,7 +269,7 @@ fn call_all(ours: &Async<UnixStream>, handle: &Handle) {
     let _ = handle.enter(|| poll_once(&mut other.read_with(read).boxed_local(), &waker));
 }
 
-// C14: whoever keeps a waker may use it when all is over.
+// Whoever keeps a waker may use it when all is over.
 #[test]
 fn a_source_may_be_dropped_by_a_waker() {
     struct DropsSource(Mutex<Option<Async<UnixStream>>>);

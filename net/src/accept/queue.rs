@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// E3: when there are nothing but faults, others get a turn, and then it goes on.
+    /// When there are nothing but faults, others get a turn, and then it goes on.
     #[test]
     fn faults_without_end_give_others_a_turn() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -109,7 +109,7 @@ mod tests {
         rustix::fs::fstat(&pipe.read_end).unwrap().st_ino
     }
 
-    /// F10: bytes of one connection never get into another.
+    /// Bytes of one connection never get into another.
     #[test]
     fn only_empty_pipes_are_used_again() {
         let (mut from, into) = UnixStream::pair().unwrap();

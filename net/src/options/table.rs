@@ -51,7 +51,7 @@ options! {
         reuse_port(socket) -> bool = socket.reuse_port();
 
     // The systems on which sockets that share a port share its connections evenly. On others
-    // (E23), which have SO_REUSEPORT as well, one of the sockets gets all.
+    // which have SO_REUSEPORT as well, one of the sockets gets all.
     "SO_REUSEPORT with balancing" on ["linux" "android" "freebsd" "dragonfly"]:
         set_balanced_port(socket) -> () = {
             #[cfg(target_os = "freebsd")]

@@ -193,7 +193,7 @@ mod tests {
         listener.local_addr().unwrap()
     }
 
-    /// E7: an error that somebody else has taken fails, and doesn't wait for ever.
+    /// An error that somebody else has taken fails, and doesn't wait for ever.
     #[test]
     fn an_error_that_was_taken_is_not_waited_for() {
         let stream = begun(refusing_address());
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::NotConnected, "{error}");
     }
 
-    /// E6: the cause is told.
+    /// The cause is told.
     #[test]
     fn the_cause_is_told() {
         let stream = begun(refusing_address());

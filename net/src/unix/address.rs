@@ -190,7 +190,7 @@ mod tests {
     use super::{NAME_LENGTH, UnixAddr};
     use std::io::ErrorKind;
 
-    /// E18: what no socket can be called is told, and doesn't panic.
+    /// What no socket can be called is told, and doesn't panic.
     #[test]
     fn what_is_no_name_is_told() {
         for address in [

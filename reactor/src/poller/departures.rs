@@ -163,7 +163,6 @@ mod loom_models {
         }
     }
 
-    // B9
     #[test]
     fn no_batch_has_what_was_removed_before() {
         loom::model(|| {

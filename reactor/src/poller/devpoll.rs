@@ -340,7 +340,6 @@ mod tests {
         assert_eq!(written(Some((R, 1)), Some((R | W, 1))), [both]);
     }
 
-    // B19
     #[test]
     fn bits_are_dropped_by_a_removal_and_what_remains() {
         assert_eq!(written(Some((R, 1)), None), [REMOVE]);
@@ -352,7 +351,6 @@ mod tests {
         assert_eq!(silenced, [REMOVE, 0]);
     }
 
-    // B20
     #[test]
     fn the_entry_of_another_file_is_replaced_whatever_its_bits() {
         assert_eq!(written(Some((R, 1)), Some((R, 2))), [REMOVE, sys::POLLIN]);

@@ -118,7 +118,6 @@ mod tests {
         events.iter().copied().next().expect("one was pushed")
     }
 
-    // A1
     #[test]
     fn a_late_clear_does_not_swallow_a_newer_event() {
         let readiness = Readiness::default();
@@ -130,7 +129,6 @@ mod tests {
         assert!(!readiness.seen().is_ready());
     }
 
-    // A2
     #[test]
     fn no_number_of_events_makes_an_old_look_current_again() {
         let readiness = Readiness::default();
@@ -274,19 +272,17 @@ mod loom_models {
         });
     }
 
-    // A1
     #[test]
     fn no_event_is_swallowed_by_would_block() {
         check(false);
     }
 
-    // A4
     #[test]
     fn no_event_is_swallowed_by_a_read_that_took_all() {
         check(true);
     }
 
-    // A1, with two who read: the clear of one is no clear of what the other has not seen.
+    // With two who read: the clear of one is no clear of what the other has not seen.
     #[test]
     fn a_clear_by_another_reader_swallows_nothing() {
         // Bounded, since three threads have too many orders to try them all.

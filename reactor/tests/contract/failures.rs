@@ -66,7 +66,6 @@ fn fill_holes() -> Vec<File> {
     fillers
 }
 
-// B25
 #[test]
 fn a_constructor_that_fails_leaves_no_descriptor_open() {
     if !child::is_child() {

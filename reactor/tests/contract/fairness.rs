@@ -45,7 +45,6 @@ fn a_small_batch_starves_nobody() {
     });
 }
 
-// B26
 #[test]
 fn absurd_capacities_are_refused() {
     for capacity in [0, Events::MAX_CAPACITY + 1, usize::MAX] {
@@ -68,7 +67,6 @@ fn absurd_capacities_are_refused() {
     });
 }
 
-// B10
 #[test]
 fn each_wait_replaces_the_events_of_the_last() {
     each_poller(|poller| {

@@ -42,7 +42,6 @@ fn reuse_number(poller: &Poller, kind: Kind, mode: Mode) -> Subject {
     panic!("no number was reused");
 }
 
-// B18
 #[test]
 fn a_closed_descriptor_is_reported_at_most_once() {
     let name = "a_closed_descriptor_is_reported_at_most_once";
@@ -107,7 +106,6 @@ fn what_was_closed_does_not_hide_what_is_ready() {
     });
 }
 
-// B20, B4
 #[test]
 fn a_reused_number_can_be_registered_by_its_new_owner() {
     let name = "a_reused_number_can_be_registered_by_its_new_owner";
@@ -124,7 +122,6 @@ fn a_reused_number_can_be_registered_by_its_new_owner() {
     });
 }
 
-// B5
 #[test]
 fn a_reused_number_can_be_removed() {
     let name = "a_reused_number_can_be_removed";
@@ -138,7 +135,6 @@ fn a_reused_number_can_be_removed() {
     });
 }
 
-// B2
 #[test]
 fn a_number_that_is_reused_within_a_batch_keeps_its_events_to_itself() {
     let name = "a_number_that_is_reused_within_a_batch_keeps_its_events_to_itself";
@@ -173,7 +169,6 @@ fn a_number_that_is_reused_within_a_batch_keeps_its_events_to_itself() {
     });
 }
 
-// B1
 #[test]
 fn a_duplicate_that_lives_on_does_not_outlast_the_removal() {
     let name = "a_duplicate_that_lives_on_does_not_outlast_the_removal";

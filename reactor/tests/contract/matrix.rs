@@ -19,9 +19,9 @@ enum Moment {
     BeforeWait,
     /// Another thread has it happen during the wait.
     DuringWait,
-    /// It has happened, and another thread registers during the wait (A24).
+    /// It has happened, and another thread registers during the wait.
     RegisteredDuringWait,
-    /// It has happened, and another thread changes the registration during the wait (A24, B22).
+    /// It has happened, and another thread changes the registration during the wait.
     ModifiedDuringWait,
 }
 

@@ -29,7 +29,6 @@ fn expect_to_last(poller: &Poller) {
     assert!(start.elapsed() >= timeout, "ended by an old notification");
 }
 
-// C25, C4
 #[test]
 fn a_notification_before_the_wait_ends_it() {
     each_poller(|poller| {
@@ -41,7 +40,6 @@ fn a_notification_before_the_wait_ends_it() {
     });
 }
 
-// C25, C4
 #[test]
 fn a_notification_during_the_wait_ends_it() {
     each_poller(|poller| {
@@ -56,7 +54,6 @@ fn a_notification_during_the_wait_ends_it() {
     });
 }
 
-// C1, C5, C25
 #[test]
 fn several_notifications_count_as_one() {
     each_poller(|poller| {
@@ -73,7 +70,7 @@ fn several_notifications_count_as_one() {
     });
 }
 
-// C1, C5, C6, C7: every number that is handed over is seen, whatever the other thread is doing.
+// Every number that is handed over is seen, whatever the other thread is doing.
 #[test]
 fn no_notification_of_a_hundred_thousand_is_lost() {
     const COUNT: u64 = 100_000;
@@ -107,7 +104,7 @@ fn no_notification_of_a_hundred_thousand_is_lost() {
     });
 }
 
-// D6, C25: a signal that comes with a notification doesn't swallow it. The handler notifies, so
+// A signal that comes with a notification doesn't swallow it. The handler notifies, so
 // that the notification always comes when the kernel has given up the wait, before it is over.
 #[test]
 fn a_notification_that_comes_with_a_signal_is_not_lost() {

@@ -26,7 +26,7 @@ fn expect_readable(poller: &Poller, token: Token) {
     panic!("no readable event came");
 }
 
-// A1, A8: whatever was read or looked at in between, WouldBlock and rearm bring the next event.
+// Whatever was read or looked at in between, WouldBlock and rearm bring the next event.
 #[test]
 fn each_rearm_is_answered() {
     each_poller(|poller| {
@@ -52,7 +52,7 @@ fn each_rearm_is_answered() {
     });
 }
 
-// A1: data that come between WouldBlock and rearm are not lost.
+// Data that come between WouldBlock and rearm are not lost.
 #[test]
 fn data_between_would_block_and_rearm_are_reported() {
     each_poller(|poller| {
@@ -74,7 +74,6 @@ fn data_between_would_block_and_rearm_are_reported() {
     });
 }
 
-// B22
 #[test]
 fn a_rearm_from_another_thread_reaches_the_wait_under_way() {
     each_poller(|poller| {
@@ -110,7 +109,7 @@ fn expect_nothing_much(poller: &Poller) {
     expect_nothing(poller);
 }
 
-// A3: the directions are rearmed one by one.
+// The directions are rearmed one by one.
 #[test]
 fn a_direction_that_nobody_wants_does_not_spin() {
     each_poller(|poller| {

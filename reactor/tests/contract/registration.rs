@@ -22,7 +22,6 @@ fn expect_refusal(poller: &Poller, result: io::Result<()>, kind: ErrorKind, refu
     assert!(text.contains(&inner.descriptor().to_string()), "{text}");
 }
 
-// B11
 #[test]
 fn adding_twice_is_refused_and_changes_nothing() {
     each_poller(|poller| {
@@ -41,7 +40,6 @@ fn adding_twice_is_refused_and_changes_nothing() {
     });
 }
 
-// B11
 #[test]
 fn what_is_not_registered_is_not_found() {
     each_poller(|poller| {
@@ -64,7 +62,6 @@ fn what_is_not_registered_is_not_found() {
     });
 }
 
-// B16
 #[test]
 fn files_and_directories_are_refused_and_leave_nothing() {
     each_poller(|poller| {
@@ -92,7 +89,6 @@ fn files_and_directories_are_refused_and_leave_nothing() {
     });
 }
 
-// B16
 #[test]
 fn the_null_device_is_ready_or_refused() {
     each_poller(|poller| {
@@ -147,7 +143,6 @@ fn the_reserved_token_is_refused() {
     });
 }
 
-// A23
 #[test]
 fn an_event_carries_the_latest_token() {
     each_poller(|poller| {
@@ -164,7 +159,6 @@ fn an_event_carries_the_latest_token() {
     });
 }
 
-// B19
 #[test]
 fn narrowing_takes_effect_and_keeps_the_rest() {
     each_poller(|poller| {
@@ -185,7 +179,6 @@ fn narrowing_takes_effect_and_keeps_the_rest() {
     });
 }
 
-// B34
 #[test]
 fn a_duplicate_is_a_registration_of_its_own() {
     each_poller(|poller| {
@@ -209,7 +202,6 @@ fn a_duplicate_is_a_registration_of_its_own() {
     });
 }
 
-// B34
 #[test]
 fn two_pollers_report_one_descriptor_each() {
     each_poller(|poller| {
@@ -228,7 +220,6 @@ fn two_pollers_report_one_descriptor_each() {
     });
 }
 
-// B23
 #[test]
 fn removing_the_first_leaves_the_others_their_tokens() {
     each_poller(|poller| {

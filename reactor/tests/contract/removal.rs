@@ -12,7 +12,6 @@ use windlass_reactor::{Events, Interest, Mode, Token};
 /// How long each combination churns.
 const CHURN: Duration = Duration::from_millis(150);
 
-// B9
 #[test]
 fn what_was_removed_before_the_wait_never_comes() {
     each_poller(|poller| {
@@ -27,7 +26,7 @@ fn what_was_removed_before_the_wait_never_comes() {
     });
 }
 
-// B9, B30: tokens count up, and each is removed before the next comes.
+// Tokens count up, and each is removed before the next comes.
 #[test]
 fn what_another_thread_removes_never_comes_again() {
     each_poller(|poller| {
@@ -71,7 +70,7 @@ fn what_another_thread_removes_never_comes_again() {
     });
 }
 
-// The same for tokens that are replaced (A23).
+// The same for tokens that are replaced.
 #[test]
 fn a_token_that_another_thread_replaces_never_comes_again() {
     each_poller(|poller| {

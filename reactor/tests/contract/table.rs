@@ -64,12 +64,12 @@ pub(crate) const TABLE: &[Row] = &[
     row(Tcp,          PeerShutsDown,          P,        NONE,         READ_OVER), // Nothing urgent follows.
     row(Tcp,          PeerShutsDown,          NO,       NONE,         NONE),
     // The end of a TCP stream carries an acknowledgement, which may make room.
-    row(Tcp,          PeerShutsDownWhileFull, W,        NONE,         WRITABLE), // A9
-    row(Tcp,          OwnShutdown,            R,        NONE,         NONE), // A10
+    row(Tcp,          PeerShutsDownWhileFull, W,        NONE,         WRITABLE),
+    row(Tcp,          OwnShutdown,            R,        NONE,         NONE),
     row(Tcp,          PeerCloses,             R,        READ_OVER,    NONE),
     row(Tcp,          PeerResets,             R,        both(FAILED, OVER), NONE),
     row(Tcp,          PeerResets,             NO,       both(FAILED, OVER), NONE),
-    row(Tcp,          UrgentDataArrive,       P,        PRIORITY,     NONE), // A14
+    row(Tcp,          UrgentDataArrive,       P,        PRIORITY,     NONE),
     row(Tcp,          UrgentDataArrive,       RP,       PRIORITY,     READABLE),
     row(Tcp,          UrgentDataArrive,       NO,       NONE,         NONE),
     row(Tcp,          Nothing,                RP,       NONE,         NONE),
@@ -79,8 +79,8 @@ pub(crate) const TABLE: &[Row] = &[
     row(Udp,          DataArrives,            R,        READABLE,     NONE),
     row(Udp,          DataArrives,            NO,       NONE,         NONE),
     row(Udp,          PeerCloses,             R,        NONE,         NONE),
-    row(Udp,          ErrorComesBack,         R,        FAILED,       NONE), // A12
-    row(Udp,          ErrorComesBack,         NO,       FAILED,       NONE), // A12
+    row(Udp,          ErrorComesBack,         R,        FAILED,       NONE),
+    row(Udp,          ErrorComesBack,         NO,       FAILED,       NONE),
     row(Udp,          Nothing,                W,        WRITABLE,     NONE),
     row(Udp,          Nothing,                RP,       NONE,         NONE),
 
@@ -104,8 +104,8 @@ pub(crate) const TABLE: &[Row] = &[
 
     row(PipeWriteEnd, RoomComesAbout,         W,        WRITABLE,     NONE),
     row(PipeWriteEnd, RoomComesAbout,         R,        NONE,         NONE),
-    row(PipeWriteEnd, PeerCloses,             NO,       UNWANTED,     GONE), // A11
-    row(PipeWriteEnd, PeerClosesWhileFull,    W,        UNWANTED,     GONE), // A11
+    row(PipeWriteEnd, PeerCloses,             NO,       UNWANTED,     GONE),
+    row(PipeWriteEnd, PeerClosesWhileFull,    W,        UNWANTED,     GONE),
     row(PipeWriteEnd, PeerClosesWhileFull,    NO,       UNWANTED,     GONE),
     row(PipeWriteEnd, Nothing,                W,        WRITABLE,     NONE),
 
@@ -115,6 +115,6 @@ pub(crate) const TABLE: &[Row] = &[
     row(Eventfd,      Nothing,                RW,       WRITABLE,     NONE),
 
     row(Listener,     DataArrives,            R,        READABLE,     NONE),
-    row(Listener,     DataArrives,            W,        NONE,         NONE), // B35
-    row(Listener,     Nothing,                RW,       NONE,         NONE), // B35
+    row(Listener,     DataArrives,            W,        NONE,         NONE),
+    row(Listener,     Nothing,                RW,       NONE,         NONE),
 ];

@@ -20,7 +20,6 @@ fn time_of_wait(poller: &Poller, timeout: Duration) -> Duration {
     took
 }
 
-// D1, D2, D18
 #[test]
 fn a_wait_is_never_early_and_late_within_reason() {
     each_poller(|poller| {
@@ -39,7 +38,7 @@ fn a_wait_is_never_early_and_late_within_reason() {
                 Duration::ZERO => Duration::ZERO,
                 _ => shortest_wait(poller.backend()),
             };
-            // On a machine that is not busy just then, it is not late by a whole millisecond (D2).
+            // On a machine that is not busy just then, it is not late by a whole millisecond.
             let in_time = timeout.max(shortest) + Duration::from_micros(2_500);
             let is_in_time = |_| time_of_wait(poller, timeout) < in_time;
             assert!((0..500).any(is_in_time), "{timeout:?}: {took:?}");
@@ -47,7 +46,6 @@ fn a_wait_is_never_early_and_late_within_reason() {
     });
 }
 
-// D2
 #[test]
 fn no_timeout_does_not_block() {
     each_poller(|poller| {
@@ -56,7 +54,6 @@ fn no_timeout_does_not_block() {
     });
 }
 
-// D3, D4, D5
 #[test]
 fn a_timeout_that_is_too_long_to_reckon_with_is_for_ever() {
     let month = Duration::from_secs(30 * 24 * 60 * 60);
@@ -78,7 +75,6 @@ fn a_timeout_that_is_too_long_to_reckon_with_is_for_ever() {
     });
 }
 
-// D14
 #[test]
 fn a_wait_for_ever_is_not_ended_by_an_earlier_timeout() {
     each_poller(|poller| {
@@ -96,7 +92,6 @@ fn a_wait_for_ever_is_not_ended_by_an_earlier_timeout() {
     });
 }
 
-// D6
 #[test]
 fn signals_neither_shorten_nor_lengthen_a_wait() {
     static ARRIVALS: AtomicUsize = AtomicUsize::new(0);

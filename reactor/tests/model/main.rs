@@ -53,7 +53,7 @@ fn sequences_on_two_threads() {
     each_backend(false, 500, two_threads::run);
 }
 
-// B5, B18, B20: with descriptors that are closed without removal.
+// With descriptors that are closed without removal.
 #[test]
 fn faulty_sequences() {
     each_backend(true, 1000, one_thread::run);

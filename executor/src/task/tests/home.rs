@@ -17,7 +17,6 @@ fn at_home(polls: &Rc<Cell<usize>>) -> impl Future<Output = ()> + use<> {
 
 #[test]
 fn aborting_from_elsewhere_drops_the_future_at_home() {
-    // G1, G2, G3
     let toy = Arc::new(Toy::default());
     let polls = Rc::new(Cell::new(0));
     let handle = toy.spawn_local(at_home(&polls));

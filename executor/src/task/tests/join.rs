@@ -36,7 +36,6 @@ fn polling_after_the_result_panics() {
 
 #[test]
 fn the_future_is_dropped_before_the_result_shows() {
-    // G9
     struct Guard(Arc<AtomicUsize>);
     impl Drop for Guard {
         fn drop(&mut self) {
@@ -59,7 +58,6 @@ fn the_future_is_dropped_before_the_result_shows() {
 
 #[test]
 fn waiting_leaves_the_unpark_token_alone() {
-    // G30
     let toy = Arc::new(Toy::default());
     let (sender, receiver) = std::sync::mpsc::channel();
     let handle = toy.spawn(std::future::poll_fn(move |context| {
@@ -216,7 +214,6 @@ fn with_bomb<R>(table: &'static RawWakerVTable, use_it: impl FnOnce(&Waker) -> R
 
 #[test]
 fn a_waker_that_panics_when_cloned_changes_nothing() {
-    // C12, G5
     let toy = Arc::new(Toy::default());
     let mut handle = toy.spawn(async { 7 });
     let count = Arc::new(Count::default());

@@ -84,7 +84,6 @@ impl Pool {
 
 #[test]
 fn no_wake_is_lost_and_no_two_polls_overlap() {
-    // C9, G31
     Pool::run_while(|pool| {
         let waker = Arc::new(Mutex::new(None::<Waker>));
         let sent = Arc::new(AtomicUsize::new(0));
@@ -118,7 +117,6 @@ fn no_wake_is_lost_and_no_two_polls_overlap() {
 
 #[test]
 fn abort_races_with_completion_and_the_handle() {
-    // G4
     Pool::run_while(|pool| {
         for round in 0..ROUNDS {
             let handle = pool.spawn(async move {

@@ -8,7 +8,6 @@ use crate::yield_now;
 
 #[test]
 fn waking_a_task_while_it_runs_gives_the_runnable_back() {
-    // G31, G40
     let toy = Arc::new(Toy::default());
     let handle = toy.spawn(async {
         yield_now().await;
@@ -53,7 +52,6 @@ fn waking_many_times_schedules_once() {
 
 #[test]
 fn a_scheduler_may_drop_all_there_is_while_it_is_called() {
-    // G6
     struct DropsAll(Arc<Toy>);
     impl Schedule for DropsAll {
         fn schedule(&self, runnable: Runnable) {
@@ -95,7 +93,6 @@ fn a_scheduler_may_drop_all_there_is_while_it_is_called() {
 
 #[test]
 fn a_task_that_nobody_can_wake_stays_until_shutdown_or_abort() {
-    // G7
     let toy = Arc::new(Toy::default());
     let held = Arc::new(());
     let inside = Arc::clone(&held);

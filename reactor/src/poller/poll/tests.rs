@@ -89,7 +89,6 @@ fn what_was_removed_is_not_reported_and_the_rest_comes_at_the_latest_with_the_ne
     }
 }
 
-// B2
 #[test]
 fn whoever_takes_a_number_over_gets_no_event_of_its_last_owner() {
     for mode in MODES {
@@ -105,7 +104,6 @@ fn whoever_takes_a_number_over_gets_no_event_of_its_last_owner() {
     }
 }
 
-// A23
 #[test]
 fn a_token_that_was_replaced_is_not_reported() {
     for mode in MODES {
@@ -119,7 +117,7 @@ fn a_token_that_was_replaced_is_not_reported() {
     }
 }
 
-// A1: what is rearmed while the kernel looks is answered by this batch or by the next.
+// What is rearmed while the kernel looks is answered by this batch or by the next.
 #[test]
 fn a_rearm_during_the_look_is_answered() {
     let looked = Looked::new(Mode::Edge);
