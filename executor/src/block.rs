@@ -8,12 +8,12 @@ use crate::context::{self, Context, Queues};
 use crate::pinned::{self, Pinned};
 use crate::queue::Own;
 use crate::runtime::Shared;
-use crate::task::Runnable;
+use crate::task::{Runnable, contain, discard_panic};
 use crate::wait::wait;
 use crate::watch::Tenant;
 use crate::worker::{Goal, Worker};
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -86,15 +86,23 @@ fn sit<F: Future>(shared: &Arc<Shared>, mut seat: Seat, future: F) -> F::Output 
     }
     seat.root.expect_poll();
     let mut seated = Seated::sit_down(shared, seat);
-    let result = contain(|| {
+    // Not what the closure returns: that is lost if dropping the future panics.
+    let mut result = None;
+    let dropped = contain(|| {
         let future = pin!(future);
-        seated.run(future)
+        result = Some(seated.run(future));
     });
     // The seat is free for the next whatever the future did.
     seated.stand_up();
-    match result {
-        Ok(Ok(output)) => output,
-        Ok(Err(panic)) | Err(panic) => resume_unwind(panic),
+    match (result, dropped) {
+        (Some(Ok(output)), Ok(())) => output,
+        // The first panic tells more than the one that follows from it.
+        (Some(Err(panic)), dropped) => {
+            discard_panic(dropped);
+            resume_unwind(panic)
+        }
+        (_, Err(panic)) => resume_unwind(panic),
+        (None, Ok(())) => unreachable!("it has run"),
     }
 }
 
@@ -176,10 +184,6 @@ impl Seated {
             root,
         });
     }
-}
-
-pub(crate) fn contain<R>(code: impl FnOnce() -> R) -> thread::Result<R> {
-    catch_unwind(AssertUnwindSafe(code))
 }
 
 /// Leaves what is ready to others, or to the next who sits down; returns the empty queue.

@@ -5,11 +5,11 @@
 //! for it ([`late`]), or when the poll is over and the future is not. What the poll needs in any case
 //! is the waker, which the thread keeps from call to call.
 
-use crate::block::{Root, Seated, contain, sit_or_visit, step_aside};
+use crate::block::{Root, Seated, sit_or_visit, step_aside};
 use crate::context;
 use crate::queue::Lane;
 use crate::runtime::{Runtime, Shared};
-use crate::task::Runnable;
+use crate::task::{Runnable, contain};
 use crate::wait::wait;
 use std::cell::RefCell;
 use std::future::Future;

@@ -2,15 +2,17 @@
 
 mod common;
 
-use common::run;
+use common::{LIMIT, run};
 use futures::FutureExt;
 use futures::future::join_all;
 use std::error::Error;
 use std::future::Future;
 use std::io::ErrorKind;
 use std::net::{Ipv6Addr, SocketAddr};
+use std::panic::panic_any;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use windlass_net::{LookupError, lookup_host};
@@ -66,7 +68,7 @@ fn a_paused_clock_stands_while_a_name_is_looked_up() {
         let found = loop {
             match handle.enter(|| lookup.as_mut().poll(&mut context)) {
                 Poll::Ready(found) => break found,
-                Poll::Pending => drop(reactor.turn(Some(common::LIMIT)).unwrap()),
+                Poll::Pending => drop(reactor.turn(Some(LIMIT)).unwrap()),
             }
         };
         found.expect("the time has moved").unwrap();
@@ -77,7 +79,7 @@ fn a_paused_clock_stands_while_a_name_is_looked_up() {
             .enter(|| sleep.as_mut().poll(&mut context))
             .is_pending()
         {
-            reactor.turn(Some(common::LIMIT)).unwrap();
+            reactor.turn(Some(LIMIT)).unwrap();
         }
         assert_eq!(handle.enter(time::now) - begin, hour);
     }
@@ -120,4 +122,44 @@ fn what_is_no_name_is_refused() {
     let none: Vec<SocketAddr> = Vec::new();
     let error = lookup_host(none).now_or_never().unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+/// What a panic may carry: it panics itself when it is dropped.
+struct Second;
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        panic!("what a waker panicked with panics, as the test wants it to");
+    }
+}
+
+/// Tells that it was woken, and panics.
+struct Panics(Sender<()>);
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        self.0.send(()).unwrap();
+        panic_any(Second);
+    }
+}
+
+#[test]
+fn threads_outlive_wakers_that_panic() {
+    let (sender, woken) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Panics(sender)));
+    // More than there are threads; some lookups may be so fast that they need no waker.
+    let mut left = 20;
+    for port in 1..=2000 {
+        let mut lookup = pin!(lookup_host(("localhost", port)));
+        let polled = lookup.as_mut().poll(&mut Context::from_waker(&waker));
+        if polled.is_pending() {
+            woken.recv_timeout(LIMIT).unwrap();
+            left -= 1;
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    assert_eq!(left, 0, "hardly a lookup has waited");
+    assert!(run(timeout(LIMIT, lookup_host(("localhost", 1)))).is_ok_and(|found| found.is_ok()));
 }

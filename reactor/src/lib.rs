@@ -27,6 +27,8 @@
 pub mod budget;
 mod claim;
 mod clock;
+#[doc(hidden)]
+pub mod contain;
 mod current;
 mod deadlines;
 mod io;

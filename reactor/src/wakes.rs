@@ -1,7 +1,7 @@
 //! Wakers collected under locks, woken after they are released.
 
+use crate::contain::contain;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 /// Wakers that are due, in order; their memory is kept from turn to turn.
@@ -54,14 +54,5 @@ impl Wakes {
                 }
             });
         }
-    }
-}
-
-/// Runs `wake` and lets a panic go no further.
-#[inline]
-fn contain(wake: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(wake)) {
-        // Its drop could panic as well.
-        std::mem::forget(payload);
     }
 }

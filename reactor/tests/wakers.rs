@@ -5,7 +5,7 @@ mod support;
 use futures::future::FutureExt;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
@@ -88,6 +88,16 @@ fn panics(armed: &Arc<AtomicUsize>) -> Option<Box<dyn Fn() + Send + Sync>> {
     }))
 }
 
+/// What a panic may carry: it panics itself when it is dropped.
+struct Second(Arc<AtomicUsize>);
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        panic!("what a waker panicked with panics, as the test wants it to");
+    }
+}
+
 #[test]
 fn a_waker_that_panics_when_woken_does_not_keep_others_from_being_woken() {
     each_reactor(|mut reactor| {
@@ -97,11 +107,17 @@ fn a_waker_that_panics_when_woken_does_not_keep_others_from_being_woken() {
             ..Hooks::default()
         });
         let bad = hooked::waker(&hooks);
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let second = dropped.clone();
+        let worse = hooked::waker(&Arc::new(Hooks {
+            on_wake: Some(Box::new(move || panic_any(Second(second.clone())))),
+            ..Hooks::default()
+        }));
         let (counter, good) = CountingWaker::new();
         let handle = reactor.handle().clone();
         let (ours, mut theirs) = pair();
         for round in 1..=3 {
-            let wakers = [&bad, &good, &bad, &good];
+            let wakers = [&bad, &good, &worse, &good];
             let mut reads: Vec<_> = wakers
                 .iter()
                 .map(|_| ours.read_with(read).boxed_local())
@@ -125,6 +141,10 @@ fn a_waker_that_panics_when_woken_does_not_keep_others_from_being_woken() {
         }
         drop((bad, good));
         assert_eq!(Arc::strong_count(&hooks), 1, "a waker was left behind");
+        assert!(
+            dropped.load(Ordering::SeqCst) >= 3,
+            "a panic was left behind"
+        );
     });
 }
 

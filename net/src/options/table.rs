@@ -50,7 +50,7 @@ options! {
     "SO_REUSEPORT" on ["linux" "android" "freebsd" "netbsd" "openbsd" "dragonfly" "macos" "ios"]:
         reuse_port(socket) -> bool = socket.reuse_port();
 
-    // The systems on which sockets that share a port share its connections evenly. On others
+    // The systems on which sockets that share a port share its connections evenly. On others,
     // which have SO_REUSEPORT as well, one of the sockets gets all.
     "SO_REUSEPORT with balancing" on ["linux" "android" "freebsd" "dragonfly"]:
         set_balanced_port(socket) -> () = {

@@ -7,9 +7,9 @@
 use super::lookup::Request;
 use std::collections::VecDeque;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
+use windlass_reactor::contain::contain;
 use windlass_reactor::sys::lock::{Condvar, Mutex};
 
 const MOST_THREADS: usize = 8;
@@ -77,7 +77,7 @@ fn start_thread() -> io::Result<()> {
 fn serve() {
     while let Some(request) = next_request() {
         // Waking runs somebody else's code, whose panics are not ours.
-        let _ = catch_unwind(AssertUnwindSafe(move || request.answer()));
+        contain(move || request.answer());
     }
 }
 

@@ -1,9 +1,9 @@
 //! Who waits for a standard stream.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
+use windlass_reactor::contain::contain;
 
 /// A waker for each handle that waits. Nothing in here wakes or drops one: it is taken out under
 /// the lock, for the caller to do so when the lock is released.
@@ -44,7 +44,7 @@ impl Taken {
     pub(super) fn wake(self) {
         for waker in self.0.into_values() {
             // Waking runs somebody else's code, whose panics are not ours.
-            let _ = catch_unwind(AssertUnwindSafe(move || waker.wake()));
+            contain(move || waker.wake());
         }
     }
 }
