@@ -53,7 +53,8 @@ programs() {
     cargo test --quiet --no-run --message-format=json -p "$1" --lib --tests |
         jq -r --arg package "${1#windlass-}" 'select(.executable and .profile.test) |
             (if .target.kind == ["test"] then .target.name else "lib" end) as $name |
-            "\($package)/\($name) \(.executable)"'
+            "\($package)/\($name) \(.executable)"' |
+        sort
 }
 
 # skipped NAME: says the tests of a program that are skipped, and prints the reasons.
@@ -78,6 +79,12 @@ tell() {
     done
 }
 
+# reports FILE: whether it has a report. What valgrind says of itself begins with dashes, the rest of
+# a report is indented, and the end by a signal is for the tests to judge.
+reports() {
+    grep -E '^==[0-9]+== [^ ]' "$1" | grep -qv 'Process terminating'
+}
+
 # run NAME PROGRAM: runs a program under memcheck. One test at a time, so that what memcheck says is
 # about one of them, and so that the threads of the others do not slow it down any further.
 run() {
@@ -94,8 +101,8 @@ run() {
         CARGO_MANIFEST_DIR=$PWD timeout --kill-after=10 "${MEMCHECK_SECONDS:-300}" \
             "${memcheck[@]}" --log-file="$said" "$program" --exact "${arguments[@]}"
     ) >"$wrote" 2>&1 || status=$?
-    # The status is 99 only where all tests passed, so what was said decides.
-    if [[ -s $said ]]; then
+    # Not the status: time may have been up after the report.
+    if reports "$said"; then
         reported=$((reported + 1))
         tell MEMCHECK "$name" "$said" "$wrote"
     elif ((status != 0)); then
@@ -113,6 +120,7 @@ for package in "$@"; do
     [[ -d ${package#windlass-} ]] || die "no package is called $package"
     list=$(programs "$package") || die "$package does not build"
     while read -r name program; do
+        # shellcheck disable=SC2053 # It is a pattern.
         [[ $name == ${ONLY:-*} ]] || continue
         run "$name" "$program"
     done <<<"$list"
