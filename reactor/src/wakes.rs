@@ -1,6 +1,8 @@
 //! Wakers collected under locks, woken after they are released.
 
+use std::any::Any;
 use std::collections::VecDeque;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
@@ -61,7 +63,15 @@ impl Wakes {
 #[inline]
 fn contain(wake: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(wake)) {
-        // Its drop could panic as well.
-        std::mem::forget(payload);
+        discard(payload);
+    }
+}
+
+/// Drops what a panic carried, whose destructor may panic as well.
+#[cold]
+fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        // After the second panic in a row the payload is leaked; there is nothing better to do.
+        mem::forget(second);
     }
 }

@@ -5,7 +5,7 @@ mod support;
 use futures::future::FutureExt;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
@@ -126,6 +126,39 @@ fn a_waker_that_panics_when_woken_does_not_keep_others_from_being_woken() {
         }
         drop((bad, good));
         assert_eq!(Arc::strong_count(&hooks), 1, "a waker was left behind");
+    });
+}
+
+/// What a panic carries; it counts when it is dropped, and then panics.
+struct Carried(Arc<AtomicUsize>);
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        panic!("what a waker panics with does, too, as the test wants it to");
+    }
+}
+
+#[test]
+fn what_the_panic_of_a_waker_carries_is_dropped() {
+    each_reactor(|mut reactor| {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let carried = dropped.clone();
+        let hooks = Arc::new(Hooks {
+            on_wake: Some(Box::new(move || panic_any(Carried(carried.clone())))),
+            ..Hooks::default()
+        });
+        let bad = hooked::waker(&hooks);
+        // The first waker of a turn has a place of its own.
+        let mut sleeps = [(); 3].map(|()| time::sleep(Duration::from_millis(1)));
+        reactor.handle().clone().enter(|| {
+            for sleep in &mut sleeps {
+                assert!(poll_once(sleep, &bad).is_pending());
+            }
+        });
+        turn_until(&mut reactor, || {
+            dropped.load(Ordering::SeqCst) == sleeps.len()
+        });
     });
 }
 

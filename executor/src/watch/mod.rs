@@ -25,10 +25,10 @@ pub(crate) use post::{Post, Tenant};
 pub use stall::{Culprit, Stall, StalledTask};
 
 use crate::runtime::Shared;
+use crate::task::{contain, discard_panic};
 use nap::Nap;
 use post::{LeftBehind, Observer, Sight};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -67,10 +67,8 @@ impl Hook {
     }
 
     fn tell(&self, stall: &Stall) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| (self.0)(stall))) {
-            // The panic hook has reported it; its drop could panic as well.
-            std::mem::forget(payload);
-        }
+        // The panic hook has reported it.
+        discard_panic(contain(|| (self.0)(stall)));
     }
 }
 
