@@ -8,7 +8,7 @@ use crate::context::{self, Context, Queues};
 use crate::pinned::{self, Pinned};
 use crate::queue::Own;
 use crate::runtime::Shared;
-use crate::task::Runnable;
+use crate::task::{Runnable, discard, discard_panic};
 use crate::wait::wait;
 use crate::watch::Tenant;
 use crate::worker::{Goal, Worker};
@@ -86,15 +86,26 @@ fn sit<F: Future>(shared: &Arc<Shared>, mut seat: Seat, future: F) -> F::Output 
     }
     seat.root.expect_poll();
     let mut seated = Seated::sit_down(shared, seat);
-    let result = contain(|| {
+    let mut result = None;
+    // Not returned by the closure: what a block returns is leaked if what it drops then panics.
+    let dropped = contain(|| {
         let future = pin!(future);
-        seated.run(future)
+        result = Some(seated.run(future));
     });
     // The seat is free for the next whatever the future did.
     seated.stand_up();
-    match result {
-        Ok(Ok(output)) => output,
-        Ok(Err(panic)) | Err(panic) => resume_unwind(panic),
+    match (result, dropped) {
+        (Some(Ok(output)), Ok(())) => output,
+        // Of two panics the first tells more, as in tasks.
+        (Some(Err(panic)), dropped) => {
+            discard_panic(dropped);
+            resume_unwind(panic)
+        }
+        (output, Err(panic)) => {
+            discard(output);
+            resume_unwind(panic)
+        }
+        (None, Ok(())) => unreachable!("it has run, or panicked"),
     }
 }
 
