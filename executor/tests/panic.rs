@@ -4,9 +4,9 @@ mod support;
 
 use futures::channel::oneshot;
 use std::future::{Future, pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll};
 use std::thread;
 use support::{LIMIT, PanicsWhenDropped, each_runtime, limit, panic_quietly, runtime, wait_until};
@@ -141,6 +141,34 @@ fn a_poll_that_panics_and_a_destructor_after_it_are_one_panic() {
     let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(both)));
     assert!(result.is_err());
     assert_eq!(runtime.block_on(runtime.spawn(async { 5 })).unwrap(), 5);
+}
+
+#[test]
+fn what_a_root_future_has_come_to_is_not_leaked_when_its_destructor_panics() {
+    let _limit = limit();
+    let runtime = runtime(1);
+    let result = Arc::new(());
+
+    let (bomb, output) = (PanicsWhenDropped, result.clone());
+    let mut output = Some(output);
+    let returns = poll_fn(move |_| {
+        let _ = &bomb;
+        Poll::Ready(output.take().unwrap())
+    });
+    let caught = catch_unwind(AssertUnwindSafe(|| runtime.block_on(returns)));
+    assert!(caught.is_err());
+    assert_eq!(Arc::strong_count(&result), 1, "the output is left");
+
+    let (bomb, carried) = (PanicsWhenDropped, result.clone());
+    let panics = poll_fn(move |_| -> Poll<()> {
+        let _ = &bomb;
+        resume_unwind(Box::new(carried.clone()))
+    });
+    let caught = catch_unwind(AssertUnwindSafe(|| runtime.block_on(panics)));
+    let panic = caught.unwrap_err();
+    assert!(panic.is::<Arc<()>>(), "it is not the first panic");
+    drop(panic);
+    assert_eq!(Arc::strong_count(&result), 1, "the panic is left");
 }
 
 /// Makes the worker that sits in `block_on` search, and the root future panic before it has found

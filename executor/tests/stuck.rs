@@ -5,6 +5,7 @@ mod support;
 use std::future::{pending, poll_fn};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::panic::panic_any;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -280,6 +281,30 @@ fn a_hook_that_panics_is_called_again() {
         assert!(told.recv_timeout(LIMIT).unwrap());
         blocked.wait().unwrap();
     }
+}
+
+/// What a panic carries; it tells when it is dropped, and then panics.
+struct Carried(Sender<()>);
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.0.send(()).unwrap();
+        // It is leaked, so it has no memory.
+        panic_any(());
+    }
+}
+
+#[test]
+fn what_the_panic_of_a_hook_carries_is_dropped() {
+    let _limit = limit();
+    let (tell, dropped) = mpsc::channel();
+    let two = Two::new(Runtime::builder().on_stall(move |_| panic_any(Carried(tell.clone()))));
+    let (release, until_released) = block();
+    let blocked = two.handle.spawn(async move { until_released() });
+    dropped.recv_timeout(LIMIT).unwrap();
+    drop(release);
+    dropped.recv_timeout(LIMIT).unwrap();
+    blocked.wait().unwrap();
 }
 
 #[test]
