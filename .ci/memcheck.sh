@@ -26,7 +26,6 @@ exec </dev/null
 
 # What is skipped: a program, a test of it (`*`: all of them), and why.
 skips=(
-    'executor/placed tasks_of_worker_0_wait_for_whoever_comes_next its task ends too early'
     'net/cancel a_cancelled_write_of_all_has_written_a_beginning takes longer than the limit of a test'
     'net/copy_bulk pieces_of_any_length_arrive_in_order_both_ways 63 MiB within the limit of a test'
     'net/lib resolve::lookup::tests::a_child_asks_anew plays a child, which leaks its parents request'
@@ -57,9 +56,14 @@ memcheck=(
     --fair-sched=yes --child-silent-after-fork=yes
 )
 
-# programs PACKAGE: builds its test programs; says the name and the place of each.
+# A folder of their own, as the flag builds everything anew.
+target=${CARGO_TARGET_DIR:-target}/memcheck
+
+# programs PACKAGE: builds its test programs, with workers that keep no memory for later; says the
+# name and the place of each.
 programs() {
-    cargo test --quiet --no-run --message-format=json -p "$1" --lib --tests |
+    RUSTFLAGS="${RUSTFLAGS:-} --cfg windlass_fresh_memory" CARGO_TARGET_DIR=$target \
+        cargo test --quiet --no-run --message-format=json -p "$1" --lib --tests |
         jq -r --arg package "${1#windlass-}" 'select(.executable and .profile.test) |
             (if .target.kind == ["test"] then .target.name else "lib" end) as $name |
             "\($package)/\($name) \(.executable)"' |

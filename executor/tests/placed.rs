@@ -72,7 +72,14 @@ fn a_worker_that_is_not_there_is_named() {
 #[test]
 fn tasks_of_worker_0_wait_for_whoever_comes_next() {
     each_runtime(|runtime| {
-        let task = runtime.handle().spawn_on(0, wanders());
+        let (leave, left) = oneshot::channel();
+        let task = runtime.handle().spawn_on(0, async move {
+            let mut threads = wanders().await;
+            // So it cannot end before the thread that starts it has gone.
+            left.await.unwrap();
+            threads.extend(wanders().await);
+            threads
+        });
         let (wake, woken) = mpsc::channel::<Waker>();
         let (tell, dropped) = tells_drop();
         let waiting = runtime.handle().spawn_on(0, waits(wake, tell));
@@ -81,6 +88,7 @@ fn tasks_of_worker_0_wait_for_whoever_comes_next() {
             let started = spawn_on(0, async {});
             started.await.unwrap();
         });
+        leave.send(()).unwrap();
         let runtime = &runtime;
         thread::scope(|scope| {
             let sits = scope.spawn(move || {

@@ -2,7 +2,8 @@
 //!
 //! Tasks come and go in batches that overflow what an allocator keeps at hand (glibc: seven pieces
 //! of a size and thread); the long way round costs more than all else that a spawn does. So a worker
-//! keeps what it frees for the next tasks of the same size.
+//! keeps what it frees for the next tasks of the same size. Built with `--cfg windlass_fresh_memory`
+//! nothing is kept, so that a tool that watches the allocator (valgrind, a sanitizer) sees each cell.
 //!
 //! 1. A spare is memory for a cell of one size, with nothing in it, and is in one list of one thread.
 //!    Only that thread touches its lists.
@@ -81,7 +82,10 @@ pub(super) unsafe fn free<C>(cell: NonNull<C>) {
 
 /// Says whether the memory of such cells is kept.
 const fn is_kept<C>() -> bool {
-    size_of::<C>() < TOO_LARGE && size_of::<C>() % STEP == 0 && align_of::<C>() <= ALIGNMENT
+    !cfg!(windlass_fresh_memory)
+        && size_of::<C>() < TOO_LARGE
+        && size_of::<C>() % STEP == 0
+        && align_of::<C>() <= ALIGNMENT
 }
 
 /// Returns the layout that such cells are allocated with.
@@ -180,7 +184,7 @@ impl Drop for Keeping {
 }
 
 /// Returns how many bytes this thread keeps.
-#[cfg(all(test, not(windlass_loom)))]
+#[cfg(all(test, not(windlass_loom), not(windlass_fresh_memory)))]
 pub(super) fn kept() -> usize {
     SPARES.with(|spares| match spares.workers.get() {
         0 => spares

@@ -3,6 +3,7 @@
 mod combinations;
 mod home;
 mod join;
+#[cfg(not(windlass_fresh_memory))]
 mod memory;
 mod threads;
 mod wake;
