@@ -60,12 +60,13 @@ fn reason(errors: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Runs a program under callgrind and returns the user instructions of all its threads.
+/// Runs a program under callgrind and returns the user instructions of all its threads, and what it
+/// prints.
 ///
 /// # Errors
 ///
 /// As [`output`]; also if there is no valgrind.
-pub fn instructions(program: &Path, arguments: &[String]) -> Result<f64, String> {
+pub fn instructions(program: &Path, arguments: &[String]) -> Result<(f64, String), String> {
     let counts = scratch("callgrind");
     let mut command = Command::new("valgrind");
     command
@@ -73,13 +74,15 @@ pub fn instructions(program: &Path, arguments: &[String]) -> Result<f64, String>
         .arg(format!("--callgrind-out-file={}", counts.display()))
         .arg(program)
         .args(arguments);
-    let outcome = output(&mut command, COUNTED).map(|_| read_and_remove(&counts));
-    outcome.and_then(|text| {
-        let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
-        total
-            .and_then(|total| total.trim().parse().ok())
-            .ok_or_else(|| "callgrind has counted nothing".to_owned())
-    })
+    let printed = output(&mut command, COUNTED);
+    let text = read_and_remove(&counts);
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
+    match total.and_then(|total| total.trim().parse().ok()) {
+        Some(total) => Ok((total, printed?)),
+        None => Err(printed
+            .err()
+            .unwrap_or("callgrind has counted nothing".to_owned())),
+    }
 }
 
 /// Runs a program and returns the system calls of all its threads, counted by the kernel's

@@ -64,8 +64,14 @@ impl Program {
                 reported(Command::new(path).args(arguments(count)), LIMIT)
             }
             Pass::Instructions(things) => {
-                let run = |count| process::instructions(&self.path, &arguments(count));
-                let difference = run(3 * count)? - run(count)?;
+                let run = |count, slower: u64| {
+                    let words = [vec![slower.to_string()], arguments(count)].concat();
+                    process::instructions(&self.path.with_file_name("executor_counted"), &words)
+                };
+                let truly = reported(Command::new(&self.path).args(arguments(count)), LIMIT)?;
+                let (_, counted) = run(count, 1)?;
+                let slower = slowdown(&truly, &Report::parse(&counted)).max(1.0) as u64;
+                let difference = run(3 * count, slower)?.0 - run(count, slower)?.0;
                 Ok(Report::of(
                     "instructions",
                     difference / (2 * count * things) as f64,
@@ -78,6 +84,12 @@ impl Program {
             }
         }
     }
+}
+
+/// Says how many times as long as in truth a situation took under a tool that counts.
+fn slowdown(truly: &Report, counted: &Report) -> f64 {
+    let ratio = counted.value("ns").zip(truly.value("ns"));
+    ratio.map_or(1.0, |(counted, truly)| counted / truly)
 }
 
 fn arguments(row: &Row, runtime: &Runtime, count: u64) -> Vec<String> {
