@@ -1,11 +1,12 @@
 //! The timers of one reactor, from any thread, and what they mean for the thread that waits.
 //!
-//! Two words let the waiting thread do without the lock while there is nothing for it in there:
+//! Three words let threads do without the lock while there is nothing for them in there:
 //!
 //! | word | written by | meaning |
 //! | --- | --- | --- |
 //! | `earliest` | whoever changes the timers, under the lock | the earliest deadline |
 //! | `waiting_until` | the waiting thread | until when it waits; the beginning of time if it doesn't |
+//! | `gone_until` | whoever wakes for timers, under the lock | timers later than that are still in |
 //!
 //! 1. The waiter writes `waiting_until`, then looks at `earliest` once more, and waits no longer
 //!    than that. Whoever makes a timer the earliest writes `earliest`, then looks at
@@ -13,6 +14,8 @@
 //!    steps of each, so that one of them sees the other.
 //! 2. A timer that isn't the earliest needs no look at the wait.
 //! 3. A wait that ends for a timer that is gone by then is no harm.
+//! 4. `gone_until` is written before anybody is woken, so that a task that was woken finds that its
+//!    timer is gone. It only grows; when all timers are woken for, it grows to the end of time.
 
 use crate::clock::Moment;
 use crate::sync::{AtomicU64, Mutex, Ordering, fence};
@@ -39,6 +42,7 @@ pub(crate) struct Deadlines {
     timers: Mutex<Timers>,
     earliest: AtomicU64,
     waiting_until: AtomicU64,
+    gone_until: AtomicU64,
     /// `earliest` is the beginning of time for good.
     is_looked_at_always: bool,
 }
@@ -49,6 +53,7 @@ impl Default for Deadlines {
             timers: Mutex::default(),
             earliest: AtomicU64::new(Moment::NEVER.to_bits()),
             waiting_until: AtomicU64::new(Moment::START.to_bits()),
+            gone_until: AtomicU64::new(Moment::START.to_bits()),
             is_looked_at_always: false,
         }
     }
@@ -99,6 +104,12 @@ impl Deadlines {
         Some(self.insertion(is_earliest, deadline))
     }
 
+    /// Rule 4: says whether a timer for `deadline`, that was put in and not taken out, is certainly in.
+    #[inline]
+    pub(crate) fn is_in(&self, deadline: Moment) -> bool {
+        deadline.to_bits() > self.gone_until.load(Ordering::Relaxed)
+    }
+
     /// Says whether the timer would wake the task that `waker` does; `None` if it is over.
     pub(crate) fn would_wake(&self, key: TimerKey, waker: &Waker) -> Option<bool> {
         self.timers.lock().would_wake(key, waker)
@@ -132,6 +143,7 @@ impl Deadlines {
     /// Moves the wakers of all timers to `wakes`.
     pub(crate) fn take_all(&self, wakes: &mut Wakes) {
         let mut timers = self.timers.lock();
+        self.note_gone(Moment::NEVER);
         timers.take_all(wakes);
         self.note_earliest(&timers);
     }
@@ -165,6 +177,7 @@ impl Deadlines {
             return 0;
         }
         let mut timers = self.timers.lock();
+        self.note_gone(now);
         let expired = timers.expire(now, wakes);
         self.note_earliest(&timers);
         expired
@@ -174,6 +187,12 @@ impl Deadlines {
     #[inline]
     pub(crate) fn earliest(&self) -> Moment {
         Moment::from_bits(self.earliest.load(Ordering::Relaxed))
+    }
+
+    /// Rule 4: the timers until then are about to be woken for. The lock is held.
+    fn note_gone(&self, until: Moment) {
+        self.gone_until
+            .fetch_max(until.to_bits(), Ordering::Relaxed);
     }
 
     /// Writes the earliest deadline down for those without the lock.

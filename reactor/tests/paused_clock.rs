@@ -65,6 +65,26 @@ fn a_limit_for_doing_nothing_begins_anew_whenever_something_happens() {
             poll_fn(|context| idle.poll(context, false)).await;
             assert_eq!(now() - begin, 5 * HOUR);
 
+            // Of what never rests it is only noted once in a while that something happens: it may
+            // be ended later, by a thirty-second, but no earlier.
+            let mut busy = Idle::new(2 * HOUR);
+            let mut last = now();
+            for _ in 0..6 * 60 + 17 {
+                let mut nap = Box::pin(sleep(HOUR / 60));
+                poll_fn(|context| {
+                    let happening = nap.as_mut().poll(context);
+                    if happening.is_ready() {
+                        last = now();
+                    }
+                    assert!(busy.poll(context, happening.is_ready()).is_pending());
+                    happening
+                })
+                .await;
+            }
+            poll_fn(|context| busy.poll(context, false)).await;
+            let late = now() - last - 2 * HOUR;
+            assert!(late <= 2 * HOUR / 32, "{late:?} late");
+
             let mut never = Idle::new(Duration::MAX);
             let mut nap = Box::pin(sleep(1000 * HOUR));
             poll_fn(|context| {
@@ -73,7 +93,7 @@ fn a_limit_for_doing_nothing_begins_anew_whenever_something_happens() {
             })
             .await;
             let mut at_once = Idle::new(Duration::ZERO);
-            poll_fn(|context| at_once.poll(context, true)).await;
+            poll_fn(|context| at_once.poll(context, false)).await;
         });
     });
 }

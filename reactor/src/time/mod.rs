@@ -226,6 +226,17 @@ impl Sleep {
         self.start(waker);
     }
 
+    /// Says whether the timer is certainly in, with the waker that was left last.
+    #[inline]
+    fn is_in(&self) -> bool {
+        match &self.timer {
+            Timer::In(reactor, _) => {
+                !reactor.is_inherited() && reactor.deadlines().is_in(self.deadline)
+            }
+            _ => false,
+        }
+    }
+
     /// Takes the timer out, if it is in.
     #[inline]
     fn stop(&mut self) {
