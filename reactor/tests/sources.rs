@@ -77,6 +77,61 @@ fn a_short_read_that_says_it_took_all_is_followed_by_an_event() {
     });
 }
 
+// Neither what is there when the pause ends, nor what comes later.
+#[test]
+fn what_comes_in_a_pause_wakes_nobody_and_is_not_lost() {
+    each_reactor(|mut reactor| {
+        let (ours, mut theirs) = pair();
+        let handle = reactor.handle().clone();
+        for _ in 0..20 {
+            let (counter, waker) = CountingWaker::new();
+            let mut wait = ours.read_with(read).boxed_local();
+            assert!(handle.enter(|| poll_once(&mut wait, &waker)).is_pending());
+            drop(wait);
+            ours.pause(Direction::Read);
+            // The wait that was given up may have asked for one event.
+            let events = (0..10).map(|_| {
+                theirs.write_all(b"x").unwrap();
+                reactor.turn(Some(Duration::ZERO)).unwrap().events
+            });
+            assert!(events.sum::<usize>() <= 1);
+            while ours.try_io(Direction::Read, read).is_ok() {}
+            theirs.write_all(b"x").unwrap();
+            let mut wait = ours.read_with(read).boxed_local();
+            assert!(handle.enter(|| poll_once(&mut wait, &waker)).is_pending());
+            // While somebody waits, there is no pause.
+            ours.pause(Direction::Read);
+            turn_until(&mut reactor, || counter.count() > 0);
+            theirs.write_all(b"x").unwrap();
+            assert!(matches!(poll_once(&mut wait, &waker), Poll::Ready(Ok(2))));
+            assert!(ours.try_io(Direction::Read, read).is_err());
+        }
+    });
+}
+
+// The other direction goes on, and so does the end of everything.
+#[test]
+fn a_pause_is_of_one_direction() {
+    each_reactor(|mut reactor| {
+        let (ours, mut theirs) = pair();
+        ours.get_ref().set_nonblocking(true).unwrap();
+        let handle = reactor.handle().clone();
+        let (counter, waker) = CountingWaker::new();
+        let mut wait = ours.read_with(read).boxed_local();
+        assert!(handle.enter(|| poll_once(&mut wait, &waker)).is_pending());
+        drop(wait);
+        ours.pause(Direction::Read);
+        let fill = |mut stream: &UnixStream| stream.write(&[0; 1 << 16]);
+        while ours.try_io(Direction::Write, fill).is_ok() {}
+        let mut wait = ours.write_with(fill).boxed_local();
+        assert!(handle.enter(|| poll_once(&mut wait, &waker)).is_pending());
+        theirs.set_nonblocking(true).unwrap();
+        while theirs.read(&mut [0; 1 << 16]).is_ok() {}
+        turn_until(&mut reactor, || counter.count() > 0);
+        assert!(matches!(poll_once(&mut wait, &waker), Poll::Ready(Ok(_))));
+    });
+}
+
 // Far more waiters than any list has room for in place.
 #[test]
 fn any_number_of_tasks_may_wait_for_one_source() {

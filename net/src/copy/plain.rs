@@ -10,6 +10,7 @@ use super::buffer::{Kept, Lent, SIZE};
 use super::{CopyFrom, CopyTo};
 use std::io;
 use std::task::{Context, Poll, ready};
+use windlass_reactor::Direction;
 
 /// How many buffers are filled in one go.
 const MOST_ROUNDS: usize = 4;
@@ -80,7 +81,8 @@ impl Plain {
         writer: &mut impl CopyTo,
     ) -> Poll<io::Result<Stop>> {
         if self.kept.is_some() {
-            ready!(self.poll_write_kept(context, writer))?;
+            let written = self.poll_write_kept(context, writer);
+            ready!(or_hold_back(written, reader))?;
         }
         for _ in 0..MOST_ROUNDS {
             if self.full >= BULK {
@@ -104,7 +106,10 @@ impl Plain {
             self.full = if count == SIZE { self.full + 1 } else { 0 };
             match self.poll_write(context, writer, &lent.space()[..count]) {
                 Poll::Ready(Ok(written)) if written >= count => {}
-                first => ready!(self.poll_write_rest(context, lent, writer, count, first))?,
+                first => {
+                    let written = self.poll_write_rest(context, lent, writer, count, first);
+                    ready!(or_hold_back(written, reader))?;
+                }
             }
         }
         context.waker().wake_by_ref();
@@ -191,4 +196,14 @@ impl Plain {
         }
         Poll::Ready(Ok(()))
     }
+}
+
+/// While the writer is waited for, has what the reader gets wake nobody.
+fn or_hold_back<R>(written: Poll<R>, reader: &impl CopyFrom) -> Poll<R> {
+    if written.is_pending() {
+        if let Some(end) = reader.kernel_end() {
+            end.pause(Direction::Read);
+        }
+    }
+    written
 }

@@ -76,7 +76,7 @@ impl Splice {
         writer: KernelEnd<'_>,
     ) -> Poll<io::Result<Stop>> {
         if self.pipe.is_some() {
-            ready!(self.poll_empty(context, writer))?;
+            ready!(self.poll_empty(context, reader, writer))?;
         }
         let mut total = 0;
         while total < MOST_AT_ONCE {
@@ -84,7 +84,7 @@ impl Splice {
                 return Poll::Ready(Ok(Stop::NoPipe));
             };
             let count = ready!(self.poll_fill(context, reader, pipe))?;
-            ready!(self.poll_empty(context, writer))?;
+            ready!(self.poll_empty(context, reader, writer))?;
             if self.is_over_after(count) {
                 return Poll::Ready(Ok(Stop::Little));
             }
@@ -123,10 +123,12 @@ impl Splice {
         filled
     }
 
-    /// Empties the pipe, if there is one, and gives it back.
+    /// Empties the pipe, if there is one, and gives it back. What the reader gets while the writer is
+    /// waited for is not looked at, so it need not wake anybody.
     fn poll_empty(
         &mut self,
         context: &mut Context<'_>,
+        reader: KernelEnd<'_>,
         writer: KernelEnd<'_>,
     ) -> Poll<io::Result<()>> {
         // It stays where it is until it is empty: whatever happens, its bytes are not lost.
@@ -135,7 +137,11 @@ impl Splice {
         };
         while pipe.held() > 0 {
             let empty = |socket: BorrowedFd<'_>| pipe.empty_into(socket);
-            let count = ready!(writer.poll_on(context, Direction::Write, empty))?;
+            let Poll::Ready(emptied) = writer.poll_on(context, Direction::Write, empty) else {
+                reader.pause(Direction::Read);
+                return Poll::Pending;
+            };
+            let count = emptied?;
             if count == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }

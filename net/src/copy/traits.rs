@@ -168,6 +168,14 @@ impl<'a> From<&'a UnixStream> for KernelEnd<'a> {
 }
 
 impl KernelEnd<'_> {
+    /// Has what comes in one direction wake no thread until it is waited for.
+    pub(super) fn pause(self, direction: Direction) {
+        match self.0 {
+            End::Tcp(stream) => stream.pause(direction),
+            End::Unix(stream) => stream.pause(direction),
+        }
+    }
+
     /// Runs an operation on the descriptor once it may succeed.
     pub(super) fn poll_on<R>(
         self,

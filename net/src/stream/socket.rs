@@ -55,6 +55,11 @@ pub trait ByteStream {
 
     fn peer_address(&self) -> io::Result<Self::Address>;
 
+    /// As [`Async::pause`].
+    fn pause(&self, direction: Direction) {
+        self.inner().pause(direction);
+    }
+
     /// Runs an operation that leaves the descriptor as it is, and says nothing of what is left,
     /// once it may succeed.
     fn poll_on_socket<R>(

@@ -328,6 +328,28 @@ impl<T: AsFd> Async<T> {
         polled
     }
 
+    /// Says that nobody will wait for `direction` for some time: what comes meanwhile wakes no thread.
+    /// The next wait ends that by itself.
+    ///
+    /// For those who hold back a fast sender until a slow receiver has taken what they have, while
+    /// the reactor of this thread would tell of each piece that arrives. It costs a system call, and
+    /// so does the next wait. Where the system reports only what is waited for, and as long as somebody
+    /// waits, it does nothing.
+    ///
+    /// ```
+    /// # use std::os::unix::net::UnixStream;
+    /// # use windlass_reactor::{Async, Direction};
+    /// # let (stream, _peer) = UnixStream::pair()?;
+    /// let stream = Async::new(stream)?;
+    /// stream.pause(Direction::Read);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn pause(&self, direction: Direction) {
+        if let Some(Registered(source)) = self.registered.get() {
+            source.pause(self.io.as_fd(), direction);
+        }
+    }
+
     /// Says whether the `poll_` methods have left the waker of this task, and nothing has come since.
     #[inline]
     fn waits_already(&self, context: &Context<'_>, direction: Direction) -> bool {

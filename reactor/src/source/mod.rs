@@ -143,6 +143,31 @@ impl Source {
         registration.is_some_and(|registration| registration.watch(fd, direction).is_ok())
     }
 
+    /// Has `direction` not be reported until somebody waits for it, unless somebody does already, or
+    /// it is only reported to those who wait anyway. The next wait widens the interest again, upon
+    /// which what is there by then is reported: so nothing is lost.
+    pub(crate) fn pause(&self, fd: BorrowedFd<'_>, direction: Direction) {
+        let mut state = self.state.lock();
+        if !state.is_attended() {
+            return;
+        }
+        let State {
+            registration: Some(registration),
+            waiters,
+        } = &mut *state
+        else {
+            return;
+        };
+        let asked_for = registration.reactor.interest_for(direction.interest());
+        let mut directions = Direction::ALL.into_iter();
+        let is_waited_for = directions.any(|direction| {
+            asked_for.contains(direction.interest()) && waiters.waits_for(direction)
+        });
+        if !is_waited_for {
+            registration.narrow(fd, asked_for);
+        }
+    }
+
     /// Forgets the wait that goes by `key`.
     pub(crate) fn cancel(&self, direction: Direction, key: Key) {
         let forgotten = self.state.lock().waiters.remove(direction, key);
@@ -322,6 +347,18 @@ impl Registration {
         self.reactor.modify(fd, self.token, wanted)?;
         self.interest = wanted;
         Ok(())
+    }
+
+    /// Asks for no more events of some directions, where they are reported without being waited for.
+    fn narrow(&mut self, fd: BorrowedFd<'_>, unwanted: Interest) {
+        let wanted = self.interest.difference(unwanted);
+        if wanted == self.interest || !self.reactor.features().native_edges {
+            return;
+        }
+        // If it fails, they are reported, as before.
+        if self.reactor.modify(fd, self.token, wanted).is_ok() {
+            self.interest = wanted;
+        }
     }
 
     /// Leaves the reactor. The source is handed back, to be dropped outside of any lock.

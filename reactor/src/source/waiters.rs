@@ -91,6 +91,16 @@ impl Waiters {
         self.reader.is_none() && self.writer.is_none() && self.more().is_empty()
     }
 
+    /// Says whether anybody waits for `direction`.
+    pub(crate) fn waits_for(&self, direction: Direction) -> bool {
+        let place = match direction {
+            Direction::Read => &self.reader,
+            Direction::Write => &self.writer,
+            Direction::Priority => &None,
+        };
+        place.is_some() || self.more().iter().any(|(of, _)| *of == direction)
+    }
+
     /// Moves all wakers of one direction to `wakes`.
     #[inline(always)]
     pub(crate) fn take(&mut self, direction: Direction, wakes: &mut Wakes) {
