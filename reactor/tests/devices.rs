@@ -109,8 +109,8 @@ fn a_timer_descriptor_tells_how_often_it_has_expired() {
             it_interval: pause,
             it_value: pause,
         };
-        timerfd_settime(&timer, TimerfdTimerFlags::empty(), &times).unwrap();
         let began = Instant::now();
+        timerfd_settime(&timer, TimerfdTimerFlags::empty(), &times).unwrap();
         let timer = Async::from_nonblocking(timer);
         let mut expired = 0;
         while expired < 4 {
