@@ -6,6 +6,7 @@
 # turns, with 1 and with 8 connections, and the medians are shown.
 #
 #   benches/splice.sh                      the proxy example, and the floor
+#   benches/splice.sh --tokio              and a proxy on tokio, which is built for it
 #   benches/splice.sh COMMAND [ARGUMENT]   that proxy instead (it is given --listen and --upstream)
 #
 # ROUNDS (5) and SECONDS_EACH (2) may be set. Needs two processors and takes less than two minutes.
@@ -15,28 +16,39 @@ need taskset util-linux
 
 rounds=${ROUNDS:-5}
 seconds=${SECONDS_EACH:-2}
+names=(floor proxy)
+if [[ ${1:-} == --tokio ]]; then
+    shift
+    names+=(tokio)
+    build_tools -p windlass-bench-servers
+fi
 build_tools
 (($# > 0)) || set -- "$(build_example proxy)"
 
 serve drain taskset -c 1 "$tools/bulk" drain
 upstream=$address
-serve floor taskset -c 0 "$tools/bulk" bare --upstream "$upstream"
-floor=($server "$address")
-serve proxy taskset -c 0 "$@" --listen 127.0.0.1:0 --upstream "$upstream"
-proxy=($server "$address")
+declare -A process where
+# start NAME COMMAND...: starts a proxy on the first processor.
+start() {
+    serve "$1" taskset -c 0 "${@:2}" --upstream "$upstream"
+    process[$1]=$server where[$1]=$address
+}
+start floor "$tools/bulk" bare
+start proxy "$@" --listen 127.0.0.1:0
+[[ ${#names[@]} == 2 ]] || start tokio "$tools/proxy_tokio" --listen 127.0.0.1:0
 
 # cpu_ns PID: processor time of all threads so far, in nanoseconds.
 cpu_ns() {
     cat "/proc/$1/task/"*/schedstat | awk '{ total += $1 } END { printf "%.0f", total }'
 }
 
-# pour NAME PID ADDRESS CONNECTIONS: one run; adds a line of two rates to a file.
+# pour NAME CONNECTIONS: one run; adds a line of two rates to a file.
 pour() {
     local before told
-    before=$(cpu_ns "$2")
-    told=$(taskset -c 1 "$tools/bulk" pour --to "$3" --connections "$4" --seconds "$seconds")
-    awk -v spent="$(($(cpu_ns "$2") - before))" \
-        '{ printf "%.2f %.2f\n", $(NF - 1), $1 / spent }' <<<"$told" >>"$scratch/$1.$4"
+    before=$(cpu_ns "${process[$1]}")
+    told=$(taskset -c 1 "$tools/bulk" pour --to "${where[$1]}" --connections "$2" --seconds "$seconds")
+    awk -v spent="$(($(cpu_ns "${process[$1]}") - before))" \
+        '{ printf "%.2f %.2f\n", $(NF - 1), $1 / spent }' <<<"$told" >>"$scratch/$1.$2"
 }
 
 # median FILE COLUMN
@@ -48,16 +60,17 @@ median() {
 
 for ((round = 0; round < rounds; round++)); do
     for connections in 1 8; do
-        pour floor "${floor[@]}" "$connections"
-        pour proxy "${proxy[@]}" "$connections"
+        for name in "${names[@]}"; do
+            pour "$name" "$connections"
+        done
     done
 done
 
-printf '%-12s %14s %14s %18s\n' connections what GB/s 'GB/s of processor'
+printf '%-12s %14s %14s %18s\n' connections proxy GB/s 'GB/s of processor'
 for connections in 1 8; do
-    for what in floor proxy; do
-        file=$scratch/$what.$connections
-        printf '%-12s %14s %14s %18s\n' "$connections" "$what" \
+    for name in "${names[@]}"; do
+        file=$scratch/$name.$connections
+        printf '%-12s %14s %14s %18s\n' "$connections" "$name" \
             "$(median "$file" 1)" "$(median "$file" 2)"
     done
 done
