@@ -36,15 +36,17 @@ pub(crate) enum Insertion {
     EndsWait,
 }
 
-/// Timers that all threads share; see the module.
+/// Timers that all threads share; see the module. The words come first, so that who can do without the
+/// lock touches little else.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Deadlines {
-    timers: Mutex<Timers>,
     earliest: AtomicU64,
     waiting_until: AtomicU64,
     gone_until: AtomicU64,
     /// `earliest` is the beginning of time for good.
     is_looked_at_always: bool,
+    timers: Mutex<Timers>,
 }
 
 impl Default for Deadlines {

@@ -24,18 +24,22 @@ use std::time::Duration;
 /// Locks, in the order in which they may be taken: the claim of the poller, which one thread at a
 /// time has while it waits and hands out events (see `claim`), the state of a source (which is not
 /// in here), then one of these. None is held while a waker is cloned, woken or dropped.
+///
+/// What each wait for a descriptor or a timer looks at comes first, so that it is in the same lines of
+/// the cache.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Shared {
+    /// The number of the process in which somebody turns the reactor, or will; zero if nobody does.
+    pub(super) attended: AtomicU32,
+    /// Who made it: see `process` for what others leave alone.
+    pub(super) process: Process,
+    /// The timers, and until when the turning thread waits.
+    pub(super) deadlines: Deadlines,
     pub(super) poller: Poller,
     pub(super) features: Features,
     /// The sources that are registered.
     pub(super) registry: Mutex<Registry>,
-    /// The timers, and until when the turning thread waits.
-    pub(super) deadlines: Deadlines,
-    /// Who made it: see `process` for what others leave alone.
-    pub(super) process: Process,
-    /// The number of the process in which somebody turns the reactor, or will; zero if nobody does.
-    pub(super) attended: AtomicU32,
     /// The clock, if it is not the real one.
     pub(super) paused: Option<Paused>,
     /// What the turns have come upon.
