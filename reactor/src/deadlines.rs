@@ -318,6 +318,31 @@ mod loom_models {
         });
     }
 
+    // Rule 4. A wake releases what was done before it, and the poll that follows acquires that.
+    #[test]
+    fn loom_who_was_woken_finds_that_the_timer_is_gone() {
+        loom::model(|| {
+            let shared = Arc::new((Deadlines::default(), AtomicU64::new(0)));
+            let _ = shared.0.insert(at(5), Waker::noop().clone());
+            let turner = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (deadlines, woken) = &*shared;
+                    let fired = deadlines.expire(|| at(6), &mut Wakes::default());
+                    woken.store(fired as u64, Ordering::Release);
+                })
+            };
+            let (deadlines, woken) = &*shared;
+            // Who polls before that may go on waiting, or look closer.
+            if woken.load(Ordering::Acquire) == 1 {
+                assert!(!deadlines.is_in(at(5)));
+            }
+            assert!(deadlines.is_in(at(7)));
+            turner.join().unwrap();
+            assert!(!deadlines.is_in(at(5)));
+        });
+    }
+
     // Of a timer that fires and is taken out or moved at the same time, one of the two has the
     // waker; its neighbour stays.
     #[test]

@@ -132,6 +132,33 @@ fn a_pause_is_of_one_direction() {
     });
 }
 
+// A read ends at urgent data, and what is behind them is no new event.
+#[test]
+fn a_pause_of_urgent_data_leaves_reading_as_it_is() {
+    each_reactor(|mut reactor| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let ours = Async::new(listener.accept().unwrap().0).unwrap();
+        let take_all = |mut stream: &TcpStream| stream.read(&mut [0; 64]).map(Taken::All);
+        let (_, waker) = CountingWaker::new();
+        let handle = reactor.handle().clone();
+        let mut wait = ours.io_with(Direction::Read, take_all).boxed_local();
+        assert!(handle.enter(|| poll_once(&mut wait, &waker)).is_pending());
+        drop(wait);
+        ours.pause(Direction::Priority);
+        theirs.write_all(b"before").unwrap();
+        socket2::SockRef::from(&theirs)
+            .send_out_of_band(b"!")
+            .unwrap();
+        theirs.write_all(b"after").unwrap();
+        let mut read = 0;
+        while read < "beforeafter".len() {
+            let some = ours.io_with(Direction::Read, take_all);
+            read += run_on(&mut reactor, some).unwrap();
+        }
+    });
+}
+
 // Far more waiters than any list has room for in place.
 #[test]
 fn any_number_of_tasks_may_wait_for_one_source() {

@@ -71,8 +71,8 @@ pub struct CopyBidirectional<A, B> {
 impl<A, B> CopyBidirectional<A, B> {
     /// Has it end with an error when no byte was moved in either direction for `limit`.
     ///
-    /// Never earlier, and later by up to a thirty-second of the limit (but at least a millisecond) if
-    /// bytes were moved without a pause before.
+    /// Never earlier, and later by up to a thirty-second of the limit (or a millisecond, if that is more)
+    /// if bytes were moved without a pause before.
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
         self.idle = Some(Idle::new(limit));
         self

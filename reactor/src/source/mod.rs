@@ -145,7 +145,8 @@ impl Source {
 
     /// Has `direction` not be reported until somebody waits for it, unless somebody does already, or
     /// it is only reported to those who wait anyway. The next wait widens the interest again, upon
-    /// which what is there by then is reported: so nothing is lost.
+    /// which what is there by then is reported: so nothing is lost. What is asked for along with it
+    /// (urgent data) goes as well, as for each piece of data the kernel looks whether those are there.
     pub(crate) fn pause(&self, fd: BorrowedFd<'_>, direction: Direction) {
         let mut state = self.state.lock();
         if !state.is_attended() {
@@ -351,7 +352,9 @@ impl Registration {
 
     /// Asks for no more events of some directions, where they are reported without being waited for.
     fn narrow(&mut self, fd: BorrowedFd<'_>, unwanted: Interest) {
+        // Urgent data stay with reading, which relies on knowing of them.
         let wanted = self.interest.difference(unwanted);
+        let wanted = self.reactor.interest_for(wanted);
         if wanted == self.interest || !self.reactor.features().native_edges {
             return;
         }

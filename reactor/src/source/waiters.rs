@@ -93,12 +93,7 @@ impl Waiters {
 
     /// Says whether anybody waits for `direction`.
     pub(crate) fn waits_for(&self, direction: Direction) -> bool {
-        let place = match direction {
-            Direction::Read => &self.reader,
-            Direction::Write => &self.writer,
-            Direction::Priority => &None,
-        };
-        place.is_some() || self.more().iter().any(|(of, _)| *of == direction)
+        self.in_place(direction).is_some() || self.more().iter().any(|(of, _)| *of == direction)
     }
 
     /// Moves all wakers of one direction to `wakes`.
@@ -150,14 +145,17 @@ impl Waiters {
     /// Says whether the wait `key` has left a waker that wakes the task that `waker` does.
     #[inline]
     pub(crate) fn would_wake(&self, direction: Direction, key: Key, waker: &Waker) -> bool {
-        let place = match direction {
-            Direction::Read => &self.reader,
-            Direction::Write => &self.writer,
-            Direction::Priority => &None,
-        };
-        place
-            .as_ref()
+        self.in_place(direction)
             .is_some_and(|waiter| waiter.key == key && waiter.waker.will_wake(waker))
+    }
+
+    #[inline]
+    fn in_place(&self, direction: Direction) -> Option<&Waiter> {
+        match direction {
+            Direction::Read => self.reader.as_ref(),
+            Direction::Write => self.writer.as_ref(),
+            Direction::Priority => None,
+        }
     }
 
     #[inline]
