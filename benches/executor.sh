@@ -8,8 +8,8 @@
 #   benches/executor.sh >benches/results/executor.md
 #
 # Prints a table in Markdown. For rows that count it needs valgrind, and perf or strace. On a quiet
-# machine all of it takes about an hour, half of it for the row in which a task blocks its thread
-# for ten seconds (--stuck-seconds 2 shortens that).
+# machine all of it takes about half an hour, most of it for the row in which a task blocks its thread
+# for ten seconds (with --stuck-seconds 2 it takes a quarter of an hour).
 set -euo pipefail
 cd "$(dirname "$0")"
 cargo build --quiet --release -p windlass-peers

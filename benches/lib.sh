@@ -91,6 +91,11 @@ cpu_ticks() {
     echo $(($(process_field "$1" 14) + $(process_field "$1" 15)))
 }
 
+# cpu_ns PID: processor time of all threads so far, in nanoseconds.
+cpu_ns() {
+    cat "/proc/$1/task/"*/schedstat | awk '{ total += $1 } END { printf "%.0f", total }'
+}
+
 # rss_kib PID: resident memory.
 rss_kib() {
     awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"
@@ -141,6 +146,21 @@ serve() {
     until_true 60 listens "$server" "$log" || die "does not listen: $*"
     address=$(awk '/^listening on / { print $3; exit }' "$log")
     [[ -n $address ]] || die "ended early: $*: $(cat "$log.err")"
+}
+
+declare -A process where
+# start NAME COMMAND...: starts a proxy on the first processor, with what $passes_on has for all of
+# them; its process id is in ${process[NAME]} then, its address in ${where[NAME]}.
+start() {
+    serve "$1" taskset -c 0 "${@:2}" "${passes_on[@]}"
+    process[$1]=$server where[$1]=$address
+}
+
+# quantile FILE COLUMN PART: of the numbers in a column; PART 0.5 is the median.
+quantile() {
+    awk -v column="$2" '{ print $column }' "$1" | sort -n | awk -v part="$3" '
+        { value[NR] = $1 }
+        END { print value[1 + int((NR - 1) * part)] }'
 }
 
 # stop PID [SECONDS] [SIGNAL]: asks a child to end and waits; leaves its exit status in $stopped.

@@ -22,31 +22,20 @@ count=${COUNT:-1500}
 size=${SIZE:-64}
 connections=${CONNECTIONS:-64}
 names=(floor proxy)
+build_tools
 if [[ ${1:-} == --tokio ]]; then
     shift
     names+=(tokio)
     build_tools -p windlass-bench-servers
 fi
-build_tools
 (($# > 0)) || set -- "$(build_example proxy)" --workers 1
 
 serve echo taskset -c 1 "$tools/bare_echo" --listen 127.0.0.1:0
 passes_on=(--listen 127.0.0.1:0 --upstream "$address")
 
-declare -A process where
-# start NAME COMMAND...: starts a proxy on the first processor.
-start() {
-    serve "$1" taskset -c 0 "${@:2}" "${passes_on[@]}"
-    process[$1]=$server where[$1]=$address
-}
 start floor "$tools/bare_proxy"
 start proxy "$@"
 [[ ${#names[@]} == 2 ]] || start tokio "$tools/proxy_tokio"
-
-# cpu_ns PID: processor time of all threads so far, in nanoseconds.
-cpu_ns() {
-    cat "/proc/$1/task/"*/schedstat | awk '{ total += $1 } END { printf "%.0f", total }'
-}
 
 # trips NAME: one run; says the microseconds of processor time for each round trip.
 trips() {
@@ -71,13 +60,6 @@ for ((round = 0; round < rounds; round++)); do
             'BEGIN { print own, own / floor }' >>"$scratch/$name.took"
     done
 done
-
-# quantile FILE COLUMN PART
-quantile() {
-    awk -v column="$2" '{ print $column }' "$1" | sort -n | awk -v part="$3" '
-        { value[NR] = $1 }
-        END { print value[1 + int((NR - 1) * part)] }'
-}
 
 printf '%-8s %14s %12s %24s\n' proxy 'us a trip' 'x floor' 'middle half of rounds'
 for name in "${names[@]}"; do

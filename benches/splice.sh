@@ -17,30 +17,21 @@ need taskset util-linux
 rounds=${ROUNDS:-5}
 seconds=${SECONDS_EACH:-2}
 names=(floor proxy)
+build_tools
 if [[ ${1:-} == --tokio ]]; then
     shift
     names+=(tokio)
     build_tools -p windlass-bench-servers
 fi
-build_tools
 (($# > 0)) || set -- "$(build_example proxy)"
 
 serve drain taskset -c 1 "$tools/bulk" drain
 upstream=$address
-declare -A process where
-# start NAME COMMAND...: starts a proxy on the first processor.
-start() {
-    serve "$1" taskset -c 0 "${@:2}" --upstream "$upstream"
-    process[$1]=$server where[$1]=$address
-}
+passes_on=(--upstream "$upstream")
 start floor "$tools/bulk" bare
-start proxy "$@" --listen 127.0.0.1:0
-[[ ${#names[@]} == 2 ]] || start tokio "$tools/proxy_tokio" --listen 127.0.0.1:0
-
-# cpu_ns PID: processor time of all threads so far, in nanoseconds.
-cpu_ns() {
-    cat "/proc/$1/task/"*/schedstat | awk '{ total += $1 } END { printf "%.0f", total }'
-}
+passes_on+=(--listen 127.0.0.1:0)
+start proxy "$@"
+[[ ${#names[@]} == 2 ]] || start tokio "$tools/proxy_tokio"
 
 # pour NAME CONNECTIONS: one run; adds a line of two rates to a file.
 pour() {
@@ -49,13 +40,6 @@ pour() {
     told=$(taskset -c 1 "$tools/bulk" pour --to "${where[$1]}" --connections "$2" --seconds "$seconds")
     awk -v spent="$(($(cpu_ns "${process[$1]}") - before))" \
         '{ printf "%.2f %.2f\n", $(NF - 1), $1 / spent }' <<<"$told" >>"$scratch/$1.$2"
-}
-
-# median FILE COLUMN
-median() {
-    awk -v column="$2" '{ print $column }' "$1" | sort -n | awk '
-        { rate[NR] = $1 }
-        END { print rate[int((NR + 1) / 2)] }'
 }
 
 for ((round = 0; round < rounds; round++)); do
@@ -71,6 +55,6 @@ for connections in 1 8; do
     for name in "${names[@]}"; do
         file=$scratch/$name.$connections
         printf '%-12s %14s %14s %18s\n' "$connections" "$name" \
-            "$(median "$file" 1)" "$(median "$file" 2)"
+            "$(quantile "$file" 1 0.5)" "$(quantile "$file" 2 0.5)"
     done
 done

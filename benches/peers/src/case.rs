@@ -1,7 +1,9 @@
 //! What a case is told, and what it reports.
 
 use crate::clock;
+use crate::runtimes;
 use std::fmt;
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// What a situation is told.
@@ -11,6 +13,30 @@ pub struct Case {
     pub workers: usize,
     /// How often the thing that is measured is done; its meaning is the situation's.
     pub count: u64,
+}
+
+/// Measures the case that the words name, `SITUATION RUNTIME WORKERS COUNT`, and prints the report:
+/// what the programs do that measure one.
+pub fn measure(words: &[String]) -> ExitCode {
+    match report(words) {
+        Some(report) => {
+            print!("{report}");
+            ExitCode::SUCCESS
+        }
+        None => {
+            eprintln!("no such case: {}", words.join(" "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn report(words: &[String]) -> Option<Report> {
+    let [situation, name, workers, count] = words else {
+        return None;
+    };
+    let (workers, count) = (workers.parse().ok()?, count.parse().ok()?);
+    let runtime = runtimes::ALL.iter().find(|runtime| runtime.name == name)?;
+    (runtime.measure)(situation, Case { workers, count })
 }
 
 /// What a situation has found, by name; printed and read back across the border of a process.

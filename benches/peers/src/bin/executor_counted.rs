@@ -8,8 +8,7 @@
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicI64, Ordering};
-use windlass_peers::case::Case;
-use windlass_peers::runtimes;
+use windlass_peers::case;
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -20,23 +19,15 @@ static SINCE: AtomicI64 = AtomicI64::new(0);
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
-    let [slower, _, situation, name, workers, count] = words.as_slice() else {
+    let Some((Ok(slower), [_, case @ ..])) = words
+        .split_first()
+        .map(|(slower, case)| (slower.parse(), case))
+    else {
         eprintln!("executor_counted: run `executor --rows instructions` instead");
         return ExitCode::FAILURE;
     };
-    let case = workers.parse().ok().zip(count.parse().ok());
-    let runtime = runtimes::ALL.iter().find(|runtime| runtime.name == name);
-    slow_down(slower.parse().unwrap_or(1));
-    let report = case.zip(runtime).and_then(|((workers, count), runtime)| {
-        (runtime.measure)(situation, Case { workers, count })
-    });
-    match report {
-        Some(report) => {
-            print!("{report}");
-            ExitCode::SUCCESS
-        }
-        None => ExitCode::FAILURE,
-    }
+    slow_down(slower);
+    case::measure(case)
 }
 
 fn slow_down(slower: i64) {

@@ -21,7 +21,7 @@ use clap::Parser;
 use measure::{Found, Program};
 use rows::Row;
 use std::process::ExitCode;
-use windlass_peers::case::Case;
+use windlass_peers::case;
 use windlass_peers::machine;
 use windlass_peers::runtimes::{self, Runtime};
 
@@ -64,31 +64,9 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     match &options.case {
-        Some(words) => case(words),
+        Some(words) => case::measure(words),
         None if options.list => list(),
         None => run(&options),
-    }
-}
-
-/// Measures one case, as a child of this program.
-fn case(words: &[String]) -> ExitCode {
-    let [situation, name, workers, count] = words else {
-        unreachable!("the parser takes four");
-    };
-    let case = workers.parse().ok().zip(count.parse().ok());
-    let runtime = runtimes::ALL.iter().find(|runtime| runtime.name == name);
-    let report = case.zip(runtime).and_then(|((workers, count), runtime)| {
-        (runtime.measure)(situation, Case { workers, count })
-    });
-    match report {
-        Some(report) => {
-            print!("{report}");
-            ExitCode::SUCCESS
-        }
-        None => {
-            eprintln!("no such case: {}", words.join(" "));
-            ExitCode::FAILURE
-        }
     }
 }
 

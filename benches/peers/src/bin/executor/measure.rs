@@ -64,14 +64,7 @@ impl Program {
                 reported(Command::new(path).args(arguments(count)), LIMIT)
             }
             Pass::Instructions(things) => {
-                let run = |count, slower: u64| {
-                    let words = [vec![slower.to_string()], arguments(count)].concat();
-                    process::instructions(&self.path.with_file_name("executor_counted"), &words)
-                };
-                let truly = reported(Command::new(&self.path).args(arguments(count)), LIMIT)?;
-                let (_, counted) = run(count, 1)?;
-                let slower = slowdown(&truly, &Report::parse(&counted)).max(1.0) as u64;
-                let difference = run(3 * count, slower)?.0 - run(count, slower)?.0;
+                let difference = self.instructions(count, &arguments)?;
                 Ok(Report::of(
                     "instructions",
                     difference / (2 * count * things) as f64,
@@ -84,12 +77,27 @@ impl Program {
             }
         }
     }
-}
 
-/// Says how many times as long as in truth a situation took under a tool that counts.
-fn slowdown(truly: &Report, counted: &Report) -> f64 {
-    let ratio = counted.value("ns").zip(truly.value("ns"));
-    ratio.map_or(1.0, |(counted, truly)| counted / truly)
+    /// Counts the instructions between runs of one and of three times the count, by a clock that is
+    /// slowed by as much as callgrind slows the case.
+    fn instructions(
+        &self,
+        count: u64,
+        arguments: &impl Fn(u64) -> Vec<String>,
+    ) -> Result<f64, String> {
+        let run = |count, slower: u64| {
+            let words = [vec![slower.to_string()], arguments(count)].concat();
+            process::instructions(&self.path.with_file_name("executor_counted"), &words)
+        };
+        let took = |report: &Report| report.value("ns").ok_or("reports no time");
+        let truly = took(&reported(
+            Command::new(&self.path).args(arguments(count)),
+            LIMIT,
+        )?)?;
+        let counted = took(&Report::parse(&run(count, 1)?.1))?;
+        let slower = (counted / truly).max(1.0) as u64;
+        Ok(run(3 * count, slower)?.0 - run(count, slower)?.0)
+    }
 }
 
 fn arguments(row: &Row, runtime: &Runtime, count: u64) -> Vec<String> {
